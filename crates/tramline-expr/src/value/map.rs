@@ -1,0 +1,177 @@
+//! Objects: keys in the order they were set, found by scanning while few and by hash when many.
+
+use super::{Str, Value};
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use std::hash::BuildHasher;
+
+/// Past this many keys a scan costs more than a hash (measured around 12 to 20 short keys).
+const SCAN_KEYS_MAX: usize = 16;
+
+/// A JSON object that keeps the order in which its keys were first set.
+#[derive(Clone, Default)]
+pub struct Map {
+    entries: Vec<(Str, Value)>,
+    index: Option<Box<Index>>,
+}
+
+#[derive(Clone)]
+struct Index {
+    places: HashTable<u32>,
+    hasher: RandomState,
+}
+
+impl Map {
+    /// An empty object.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An empty object with room for so many keys.
+    pub fn with_capacity(keys: usize) -> Self {
+        Self {
+            entries: Vec::with_capacity(keys),
+            index: None,
+        }
+    }
+
+    /// How many keys there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is no key.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    fn place(&self, key: &str) -> Option<usize> {
+        match &self.index {
+            None => self.entries.iter().position(|(known, _)| known == key),
+            Some(index) => index
+                .places
+                .find(index.hasher.hash_one(key), |&at| {
+                    self.entries[at as usize].0 == key
+                })
+                .map(|&at| at as usize),
+        }
+    }
+
+    /// The value under `key`.
+    #[inline]
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.place(key).map(|at| &self.entries[at].1)
+    }
+
+    /// The value under `key`, to be changed in place.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
+        self.place(key).map(|at| &mut self.entries[at].1)
+    }
+
+    /// Whether `key` is set.
+    pub fn contains_key(&self, key: &str) -> bool {
+        self.place(key).is_some()
+    }
+
+    /// The pair at a position in key order.
+    pub fn get_index(&self, at: usize) -> Option<(&Str, &Value)> {
+        self.entries.get(at).map(|(key, value)| (key, value))
+    }
+
+    /// Sets `key`, keeping its place if it had one; gives back what it held.
+    pub fn insert(&mut self, key: impl Into<Str>, value: Value) -> Option<Value> {
+        let key = key.into();
+        if let Some(at) = self.place(&key) {
+            return Some(std::mem::replace(&mut self.entries[at].1, value));
+        }
+        self.entries.push((key, value));
+        self.note_last();
+        None
+    }
+
+    /// Takes `key` out, closing the gap; gives back what it held.
+    pub fn remove(&mut self, key: &str) -> Option<Value> {
+        let at = self.place(key)?;
+        let (_, value) = self.entries.remove(at);
+        if self.index.is_some() {
+            self.reindex();
+        }
+        Some(value)
+    }
+
+    /// The pairs in key order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Str, &Value)> + DoubleEndedIterator {
+        self.entries.iter().map(|(key, value)| (key, value))
+    }
+
+    /// The keys in order.
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = &Str> + DoubleEndedIterator {
+        self.entries.iter().map(|(key, _)| key)
+    }
+
+    /// The values in key order.
+    pub fn values(&self) -> impl ExactSizeIterator<Item = &Value> + DoubleEndedIterator {
+        self.entries.iter().map(|(_, value)| value)
+    }
+
+    fn note_last(&mut self) {
+        let last = self.entries.len() - 1;
+        match &mut self.index {
+            None if last >= SCAN_KEYS_MAX => self.reindex(),
+            None => {}
+            Some(index) => {
+                let Index { places, hasher } = &mut **index;
+                let entries = &self.entries;
+                places.insert_unique(
+                    hasher.hash_one(entries[last].0.as_str()),
+                    last as u32,
+                    |&at| hasher.hash_one(entries[at as usize].0.as_str()),
+                );
+            }
+        }
+    }
+
+    fn reindex(&mut self) {
+        let hasher = self
+            .index
+            .take()
+            .map_or_else(RandomState::default, |index| index.hasher);
+        let mut places = HashTable::with_capacity(self.entries.len());
+        for (at, (key, _)) in self.entries.iter().enumerate() {
+            places.insert_unique(hasher.hash_one(key.as_str()), at as u32, |&at: &u32| {
+                hasher.hash_one(self.entries[at as usize].0.as_str())
+            });
+        }
+        self.index = Some(Box::new(Index { places, hasher }));
+    }
+}
+
+/// Objects are equal when they hold the same keys with equal values, in any order.
+impl PartialEq for Map {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len()
+            && self
+                .iter()
+                .all(|(key, value)| other.get(key).is_some_and(|theirs| theirs == value))
+    }
+}
+
+impl<K: Into<Str>> FromIterator<(K, Value)> for Map {
+    fn from_iter<I: IntoIterator<Item = (K, Value)>>(pairs: I) -> Self {
+        let pairs = pairs.into_iter();
+        let mut map = Self::with_capacity(pairs.size_hint().0.min(1024));
+        for (key, value) in pairs {
+            map.insert(key, value);
+        }
+        map
+    }
+}
+
+impl IntoIterator for Map {
+    type Item = (Str, Value);
+    type IntoIter = std::vec::IntoIter<(Str, Value)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.into_iter()
+    }
+}

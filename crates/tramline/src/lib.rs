@@ -1,0 +1,1 @@
+//! Tramline puts AI agents on tracks.
