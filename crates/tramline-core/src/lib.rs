@@ -1,0 +1,9 @@
+//! What a workflow means: graph, journal, run, and the decision what comes next.
+//!
+//! Pure: nothing here reads a clock, a file or the network, and nothing is async. The crate may
+//! not know how a step is carried out, only what follows from its having been.
+
+pub mod failure;
+pub mod ids;
+
+pub use tramline_expr::{Map, Number, Str, Value};

@@ -1,0 +1,14 @@
+//! The three seams: where runs are kept, what can be called, what completes text.
+//!
+//! Few methods, plain data. Each has an in-memory fake and a contract suite in `testing`, and
+//! every implementation passes that suite.
+
+mod model;
+mod store;
+mod tools;
+
+pub use model::{Answer, Message, Model, Prompt, Role};
+pub use store::{
+    Append, AppendError, Chunk, Claim, Head, Page, RunFilter, RunRow, Status, Store, StoreFault,
+};
+pub use tools::{Call, Hints, Listing, Progress, Tool, Tools};

@@ -1,0 +1,213 @@
+//! `Store`: keeps journals as opaque chunks and lets the sequence number be the lock.
+
+use async_trait::async_trait;
+use tokio::sync::watch;
+use tramline_core::Str;
+use tramline_core::ids::{RunId, Seq};
+
+/// Keeps journals, and small named documents beside them. Knows nothing of what they mean.
+#[async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// Makes the events `seen + 1 ..= last` durable, if `seen` is still the journal's last.
+    ///
+    /// When it returns, the chunk survives the death of the process and of the machine's power.
+    /// Appends of several runs share one disk sync.
+    async fn append(&self, append: Append) -> Result<(), AppendError>;
+
+    /// The chunks of a run that hold events after `after`, in order. Empty for an unknown run.
+    async fn read(&self, run: &RunId, after: Seq) -> Result<Vec<Chunk>, StoreFault>;
+
+    /// The runs that fit the filter, newest first.
+    async fn runs(&self, filter: RunFilter) -> Result<Page, StoreFault>;
+
+    /// One run's row.
+    async fn row(&self, run: &RunId) -> Result<Option<RunRow>, StoreFault>;
+
+    /// Asks to be the one process that drives `run`. A claim dies with its process at once.
+    async fn claim(&self, run: &RunId) -> Result<Claim, StoreFault>;
+
+    /// Gives a claim back. Releasing what is not held does nothing.
+    async fn release(&self, run: &RunId) -> Result<(), StoreFault>;
+
+    /// Forgets runs with all their events; unknown ones are passed over. Gives the number removed.
+    async fn remove(&self, runs: &[RunId]) -> Result<usize, StoreFault>;
+
+    /// Ticks after every commit that may have added events, of this process or of another one.
+    fn changes(&self) -> watch::Receiver<u64>;
+
+    /// Keeps a small document under a kind and a key, replacing what was there.
+    async fn put(&self, kind: &str, key: &str, body: Vec<u8>) -> Result<(), StoreFault>;
+
+    /// The document under a kind and a key.
+    async fn get(&self, kind: &str, key: &str) -> Result<Option<Vec<u8>>, StoreFault>;
+
+    /// The keys of a kind, sorted.
+    async fn list(&self, kind: &str) -> Result<Vec<String>, StoreFault>;
+}
+
+/// Events to be added to one run's journal, already encoded.
+#[derive(Clone, Debug)]
+pub struct Append {
+    /// Whose journal.
+    pub run: RunId,
+    /// The last event the appender knows; 0 starts a journal.
+    pub seen: Seq,
+    /// The last event of this chunk, so the chunk holds `last - seen` events.
+    pub last: Seq,
+    /// The encoded events.
+    pub body: Vec<u8>,
+    /// What the list of runs shows from now on.
+    pub head: Head,
+}
+
+/// The row of the list of runs: an index over journals, rebuilt from them if lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// How the run stands.
+    pub status: Status,
+    /// The workflow's name.
+    pub workflow: Str,
+    /// The caller's label that groups runs.
+    pub session: Option<Str>,
+    /// When the run began, in milliseconds since 1970.
+    pub started_ms: i64,
+    /// When its last event happened.
+    pub updated_ms: i64,
+}
+
+/// How a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Status {
+    /// Being driven, or to be driven on.
+    Running,
+    /// Waiting for an answer.
+    Paused,
+    /// Ended with a result.
+    Completed,
+    /// Ended with a failure.
+    Failed,
+    /// Ended by a no to an approval.
+    Rejected,
+    /// Ended from outside.
+    Aborted,
+}
+
+impl Status {
+    /// Every status.
+    pub const ALL: [Self; 6] = [
+        Self::Running,
+        Self::Paused,
+        Self::Completed,
+        Self::Failed,
+        Self::Rejected,
+        Self::Aborted,
+    ];
+
+    /// The status as users read it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Paused => "paused",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Rejected => "rejected",
+            Self::Aborted => "aborted",
+        }
+    }
+
+    /// Reads what [`Status::as_str`] wrote.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == text)
+    }
+
+    /// Whether nothing more can happen.
+    pub fn is_over(self) -> bool {
+        !matches!(self, Self::Running | Self::Paused)
+    }
+}
+
+/// A stretch of a journal as it was appended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// Its first event.
+    pub first: Seq,
+    /// Its last event.
+    pub last: Seq,
+    /// The encoded events.
+    pub body: Vec<u8>,
+}
+
+/// Which runs to list.
+#[derive(Clone, Debug, Default)]
+pub struct RunFilter {
+    /// Only runs that stand so; empty means any.
+    pub status: Vec<Status>,
+    /// Only runs of this workflow.
+    pub workflow: Option<Str>,
+    /// Only runs of this session.
+    pub session: Option<Str>,
+    /// Only runs whose last event is older than this.
+    pub updated_before_ms: Option<i64>,
+    /// Only runs before this one in the list: where the last page ended.
+    pub after: Option<RunId>,
+    /// At most so many; 0 means 100.
+    pub most: usize,
+}
+
+/// One page of the list of runs.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    /// The rows, newest first.
+    pub rows: Vec<RunRow>,
+    /// Whether older ones fit the filter too.
+    pub more: bool,
+}
+
+/// One run in the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunRow {
+    /// Which run.
+    pub run: RunId,
+    /// Its last event.
+    pub last: Seq,
+    /// How many bytes its journal holds.
+    pub bytes: u64,
+    /// What the last append said of it.
+    pub head: Head,
+    /// Whether a living process holds the claim to drive it.
+    pub driven: bool,
+}
+
+/// The answer to asking for a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// It is ours until we release it or die.
+    Held,
+    /// A living process has it.
+    Elsewhere {
+        /// Which one: its process id and start, for messages.
+        owner: String,
+    },
+}
+
+/// Why an append was not made. Nothing was written.
+#[derive(Debug, thiserror::Error)]
+pub enum AppendError {
+    /// Somebody appended first.
+    #[error("the journal has moved on to event {last}")]
+    Moved {
+        /// The journal's last event now.
+        last: Seq,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreFault),
+}
+
+/// The store failed: the disk, the database, the directory.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct StoreFault {
+    /// What happened and what to do about it.
+    pub message: String,
+}

@@ -1,0 +1,99 @@
+//! `Tools`: everything that can be called, whatever stands behind it.
+
+use async_trait::async_trait;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use tramline_core::failure::Failure;
+use tramline_core::ids::ToolName;
+use tramline_core::{Str, Value};
+
+/// Lists and calls tools.
+#[async_trait]
+pub trait Tools: Send + Sync + 'static {
+    /// The tool as last listed, without waiting for anything.
+    fn known(&self, name: &ToolName) -> Option<Arc<Tool>>;
+
+    /// The tool, asking its server first if need be.
+    async fn find(&self, name: &ToolName) -> Result<Arc<Tool>, Failure>;
+
+    /// Every server with its tools, or with why it could not be asked.
+    async fn list(&self) -> Vec<Listing>;
+
+    /// Calls a tool and waits for its output. Ends soon after `cancel` fires, having told the
+    /// server; never waits longer than the time-out.
+    async fn call(&self, call: Call) -> Result<Value, Failure>;
+}
+
+/// A tool as its server describes it.
+#[derive(Clone, Debug)]
+pub struct Tool {
+    /// Its server and name.
+    pub name: ToolName,
+    /// A title for people.
+    pub title: Option<Str>,
+    /// What it does, for agents.
+    pub description: Option<Str>,
+    /// The JSON Schema of its arguments.
+    pub input_schema: Value,
+    /// The JSON Schema of its structured output.
+    pub output_schema: Option<Value>,
+    /// What its server says of its effects.
+    pub hints: Hints,
+}
+
+/// What a server says of a tool's effects. Absent means unsaid, and unsaid means the worst.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hints {
+    /// It changes nothing.
+    pub read_only: Option<bool>,
+    /// It may destroy something.
+    pub destructive: Option<bool>,
+    /// Calling it again with the same arguments changes nothing more.
+    pub idempotent: Option<bool>,
+    /// It reaches into the world outside.
+    pub open_world: Option<bool>,
+}
+
+impl Hints {
+    /// Whether a call may be repeated when nobody knows if it happened.
+    pub fn repeatable(self) -> bool {
+        self.read_only == Some(true) || self.idempotent == Some(true)
+    }
+}
+
+/// One server's answer to being asked for its tools.
+#[derive(Clone, Debug)]
+pub struct Listing {
+    /// The server's name in the configuration.
+    pub server: Str,
+    /// Its tools, or why there are none.
+    pub tools: Result<Vec<Arc<Tool>>, Failure>,
+}
+
+/// One call of a tool.
+pub struct Call {
+    /// What to call.
+    pub tool: ToolName,
+    /// The arguments, an object.
+    pub arguments: Value,
+    /// The same for every repetition of one step, so that a server can tell a repetition.
+    pub key: Str,
+    /// How long to wait for an answer, or for the next sign of progress.
+    pub timeout: Duration,
+    /// Fires when nobody wants the answer any more.
+    pub cancel: CancellationToken,
+    /// Told of progress, if anybody cares.
+    pub progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
+}
+
+/// A sign of life from a running call.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    /// How far it is.
+    pub done: f64,
+    /// How far it goes, if known.
+    pub total: Option<f64>,
+    /// What it is doing.
+    pub message: Option<String>,
+}

@@ -1,0 +1,1 @@
+//! Fakes for the seams, and the contract suites that every implementation passes.

@@ -1,0 +1,1 @@
+//! The only crate that knows MCP: downstream servers as tools, and Tramline as a server.

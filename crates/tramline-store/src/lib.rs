@@ -1,0 +1,1 @@
+//! Keeps journals in SQLite. May not know what a graph means: a journal is opaque chunks here.
