@@ -4,6 +4,15 @@
 //! not know how a step is carried out, only what follows from its having been.
 
 pub mod failure;
+pub mod flaw;
+pub mod graph;
 pub mod ids;
+pub mod journal;
+pub mod next;
+pub mod run;
+pub mod scope;
+pub mod step;
+pub mod text;
+pub mod workflow;
 
 pub use tramline_expr::{Map, Number, Str, Value};

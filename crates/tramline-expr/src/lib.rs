@@ -8,3 +8,6 @@
 mod value;
 
 pub use value::{Map, Number, Str, Value};
+
+mod interim;
+pub use interim::*;

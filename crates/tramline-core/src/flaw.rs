@@ -1,0 +1,180 @@
+//! What can be wrong with a document: collected, never one at a time, each with its place.
+
+use serde::Serialize;
+use std::fmt;
+
+/// Something wrong with a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flaw {
+    /// Which kind; has a page (`tramline explain T0012`).
+    pub code: Code,
+    /// Where in the document.
+    pub place: Place,
+    /// What is wrong, for a person.
+    pub message: String,
+    /// What would mend it.
+    pub suggestion: Option<String>,
+}
+
+/// Where in a document: lines and columns count from 1, columns in characters.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place {
+    /// The line.
+    pub line: usize,
+    /// The column of its first character.
+    pub column: usize,
+    /// The line of its last character.
+    pub end_line: usize,
+    /// The column after its last character.
+    pub end_column: usize,
+    /// The JSON pointer of the value.
+    pub pointer: String,
+}
+
+/// Whether a document can be used in spite of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// It can.
+    Warning,
+    /// It cannot.
+    Error,
+}
+
+/// The kinds of flaw. Closed: each has a code, a severity and a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Code {
+    /// Not text, too large, too deep, or empty.
+    Unreadable,
+    /// Not YAML.
+    Syntax,
+    /// A field that must be there is not.
+    Missing,
+    /// A value of the wrong type or out of range.
+    WrongType,
+    /// A field nobody knows.
+    UnknownField,
+    /// A node type nobody knows.
+    UnknownKind,
+    /// A name that is used twice.
+    Duplicate,
+    /// An edge to a node that is not there.
+    UnknownNode,
+    /// A node that no way leads to.
+    Unreachable,
+    /// A node with no way out that is no exit.
+    DeadEnd,
+    /// No way from the entry to an exit.
+    NoExit,
+    /// No entry, or several.
+    NoEntry,
+    /// A node that waits for all lies on a cycle.
+    JoinOnCycle,
+    /// A bad JSONata expression.
+    BadExpression,
+    /// A bad JSON Logic rule.
+    BadRule,
+    /// A server that is not configured.
+    UnknownServer,
+    /// A tool that its server does not have.
+    UnknownTool,
+    /// A schema that is no JSON Schema.
+    BadSchema,
+    /// A server entry that cannot be used.
+    BadServer,
+    /// More of something than is allowed.
+    TooMany,
+}
+
+impl Code {
+    /// Every code, for pages and tests.
+    pub const ALL: [Self; 20] = [
+        Self::Unreadable,
+        Self::Syntax,
+        Self::Missing,
+        Self::WrongType,
+        Self::UnknownField,
+        Self::UnknownKind,
+        Self::Duplicate,
+        Self::UnknownNode,
+        Self::Unreachable,
+        Self::DeadEnd,
+        Self::NoExit,
+        Self::NoEntry,
+        Self::JoinOnCycle,
+        Self::BadExpression,
+        Self::BadRule,
+        Self::UnknownServer,
+        Self::UnknownTool,
+        Self::BadSchema,
+        Self::BadServer,
+        Self::TooMany,
+    ];
+
+    /// The code as users read it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unreadable => "T0001",
+            Self::Syntax => "T0002",
+            Self::Missing => "T0003",
+            Self::WrongType => "T0004",
+            Self::UnknownField => "T0005",
+            Self::UnknownKind => "T0006",
+            Self::Duplicate => "T0007",
+            Self::UnknownNode => "T0008",
+            Self::Unreachable => "T0009",
+            Self::DeadEnd => "T0010",
+            Self::NoExit => "T0011",
+            Self::NoEntry => "T0012",
+            Self::JoinOnCycle => "T0013",
+            Self::BadExpression => "T0014",
+            Self::BadRule => "T0015",
+            Self::UnknownServer => "T0016",
+            Self::UnknownTool => "T0017",
+            Self::BadSchema => "T0018",
+            Self::BadServer => "T0019",
+            Self::TooMany => "T0020",
+        }
+    }
+
+    /// Whether a document with this flaw can be used all the same.
+    pub fn severity(self) -> Severity {
+        match self {
+            Self::UnknownField | Self::Unreachable => Severity::Warning,
+            Self::Unreadable
+            | Self::Syntax
+            | Self::Missing
+            | Self::WrongType
+            | Self::UnknownKind
+            | Self::Duplicate
+            | Self::UnknownNode
+            | Self::DeadEnd
+            | Self::NoExit
+            | Self::NoEntry
+            | Self::JoinOnCycle
+            | Self::BadExpression
+            | Self::BadRule
+            | Self::UnknownServer
+            | Self::UnknownTool
+            | Self::BadSchema
+            | Self::BadServer
+            | Self::TooMany => Severity::Error,
+        }
+    }
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Place { line, column, .. } = &self.place;
+        write!(
+            f,
+            "{line}:{column} [{}] {}",
+            self.code.as_str(),
+            self.message
+        )?;
+        match &self.suggestion {
+            Some(suggestion) => write!(f, " ({suggestion})"),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! A graph ready to run: a workflow checked, compiled and indexed, shared by all its runs.
+
+use crate::ids::NodeIx;
+use crate::workflow::{Action, Join, Node, Workflow};
+use std::collections::HashMap;
+use std::sync::Arc;
+use tramline_expr::{Expression, Rule, Str};
+
+mod build;
+mod check;
+mod components;
+mod patch;
+pub mod problem;
+
+pub use patch::Patch;
+pub use problem::{Part, Problem, Spot};
+
+/// A workflow checked, compiled and indexed.
+pub struct Graph {
+    /// What it was built from.
+    pub workflow: Arc<Workflow>,
+    compiled: Vec<Compiled>,
+    by_id: HashMap<Str, NodeIx>,
+    outs: Vec<Vec<Out>>,
+    /// For each node, the ways into it: one for each node that leads to it.
+    ins: Vec<Vec<u32>>,
+    ways: usize,
+    sources: Vec<NodeIx>,
+    pub(crate) components: components::Components,
+    pub(crate) memory: Memory,
+}
+
+/// What a node's action needs at run time.
+pub(crate) enum Compiled {
+    Plain,
+    Arguments(Filler),
+    Expression(Expression),
+    Rules(Vec<(Rule, Str)>),
+}
+
+/// A [`Template`](crate::workflow::Template) with its expressions compiled.
+pub(crate) enum Filler {
+    Literal(tramline_expr::Value),
+    Expr(Expression),
+    Object(Vec<(Str, Filler)>),
+    Array(Vec<Filler>),
+}
+
+/// One way out of a node.
+#[derive(Clone, Debug)]
+pub(crate) struct Out {
+    pub(crate) label: Str,
+    pub(crate) to: NodeIx,
+    /// The way it belongs to: all edges between the same two nodes are one way in.
+    pub(crate) way: u32,
+}
+
+/// Which outputs a run must keep beside the latest of each node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Memory {
+    /// Every output, because some expression looks back an unknown way.
+    pub(crate) all: bool,
+    /// Every output of these nodes (by place).
+    pub(crate) nodes: Vec<bool>,
+}
+
+impl Memory {
+    pub(crate) fn keeps(&self, node: NodeIx) -> bool {
+        self.all || self.nodes.get(node.at()).copied().unwrap_or(false)
+    }
+}
+
+impl Graph {
+    /// The node at a place.
+    pub fn node(&self, at: NodeIx) -> &Node {
+        &self.workflow.nodes[at.at()]
+    }
+
+    /// The place of the node with this id.
+    pub fn find(&self, id: &str) -> Option<NodeIx> {
+        self.by_id.get(id).copied()
+    }
+
+    /// How many nodes there are.
+    pub fn len(&self) -> usize {
+        self.workflow.nodes.len()
+    }
+
+    /// Whether there is no node.
+    pub fn is_empty(&self) -> bool {
+        self.workflow.nodes.is_empty()
+    }
+
+    /// Where a run begins.
+    pub fn sources(&self) -> &[NodeIx] {
+        &self.sources
+    }
+
+    /// Whether the graph has an exit, so that a run without one reached has not succeeded.
+    pub fn has_exit(&self) -> bool {
+        self.workflow
+            .nodes
+            .iter()
+            .any(|node| node.action == Action::Exit)
+    }
+
+    /// Whether patches may be put into it: a graph of tasks grows, one with an entry does not.
+    pub fn can_grow(&self) -> bool {
+        !self
+            .workflow
+            .nodes
+            .iter()
+            .any(|node| node.action == Action::Entry)
+    }
+
+    pub(crate) fn outs(&self, at: NodeIx) -> &[Out] {
+        &self.outs[at.at()]
+    }
+
+    pub(crate) fn ins(&self, at: NodeIx) -> u32 {
+        self.ins[at.at()].len() as u32
+    }
+
+    pub(crate) fn ways_into(&self, at: NodeIx) -> &[u32] {
+        &self.ins[at.at()]
+    }
+
+    pub(crate) fn ways(&self) -> usize {
+        self.ways
+    }
+
+    pub(crate) fn compiled(&self, at: NodeIx) -> &Compiled {
+        &self.compiled[at.at()]
+    }
+
+    pub(crate) fn waits_for_all(&self, at: NodeIx) -> bool {
+        self.node(at).join == Join::All && self.ins(at) > 1
+    }
+}
+
+impl std::fmt::Debug for Graph {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Graph")
+            .field("workflow", &self.workflow.name)
+            .finish_non_exhaustive()
+    }
+}

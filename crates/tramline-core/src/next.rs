@@ -1,0 +1,166 @@
+//! What comes next: the only decision in the product, and a pure one.
+
+use crate::failure::{Failure, FailureKind};
+use crate::ids::{NodeIx, StepNo};
+use crate::journal::{Outcome, Pause, Policy};
+use crate::run::{Run, Stage, Token};
+use crate::workflow::Limits;
+
+/// What to do about a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Next {
+    /// Carry out these steps; at least one.
+    Perform(Vec<Due>),
+    /// Ask this: append the pause and decide again.
+    Ask(Pause),
+    /// Wait until a step ends or an answer comes.
+    Wait,
+    /// End the run so.
+    Finish(Outcome),
+}
+
+/// A step to be carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Due {
+    /// A new visit.
+    New(Token),
+    /// Another attempt of a step that is open.
+    Again(StepNo),
+}
+
+/// What the one who carries steps out has to say before each decision.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowance<'a> {
+    /// How many steps may be under way at once.
+    pub width: usize,
+    /// How long the run has been at work.
+    pub active_ms: u64,
+    /// How many bytes its journal holds.
+    pub bytes: u64,
+    /// Nodes whose next visit is being prepared already; they are passed over.
+    pub preparing: &'a [NodeIx],
+}
+
+/// Decides. Looks only at what is ready or open, never at the whole graph or history.
+pub fn next(run: &Run, allowance: &Allowance<'_>) -> Next {
+    if let Some(outcome) = run.outcome.as_ref().or(run.verdict.as_ref()) {
+        return Next::Finish(outcome.clone());
+    }
+    if let Some(failure) = exceeded(run, allowance) {
+        return Next::Finish(Outcome::Failed {
+            failure,
+            node: None,
+        });
+    }
+    let mut due = Vec::new();
+    let mut free = allowance.width.saturating_sub(allowance.preparing.len());
+    for (&step, open) in &run.open {
+        match open.stage {
+            Stage::Adrift => {
+                return Next::Ask(Pause::InDoubt {
+                    step,
+                    node: open.node,
+                });
+            }
+            Stage::Again if free > 0 => {
+                free -= 1;
+                due.push(Due::Again(step));
+            }
+            Stage::Again | Stage::Doubted => {}
+            Stage::Calling | Stage::Resting => free = free.saturating_sub(1),
+        }
+    }
+    if let Some(pause) = enter(run, allowance, free, &mut due) {
+        return Next::Ask(pause);
+    }
+    if !due.is_empty() {
+        return Next::Perform(due);
+    }
+    let busy = !run.open.is_empty() || !run.pauses.is_empty() || !allowance.preparing.is_empty();
+    match run.started.policy {
+        _ if busy => Next::Wait,
+        Policy::Layered if !run.flow.ready.is_empty() => Next::Ask(Pause::Layer {
+            index: run.layer.index,
+        }),
+        Policy::Eager | Policy::Layered => Next::Finish(quiet(run)),
+    }
+}
+
+/// Adds the visits that may begin, or gives the question that comes before one of them.
+fn enter(run: &Run, allowance: &Allowance<'_>, free: usize, due: &mut Vec<Due>) -> Option<Pause> {
+    let limits = &run.graph.workflow.limits;
+    let layer = match run.started.policy {
+        Policy::Eager => usize::MAX,
+        Policy::Layered => run.layer.left,
+    };
+    let left = usize::try_from(limits.steps_max - u64::from(run.steps)).unwrap_or(usize::MAX);
+    let most = free.min(layer).min(left);
+    let waiting = run.flow.ready.iter().take(layer);
+    for token in waiting
+        .filter(|token| !allowance.preparing.contains(&token.node))
+        .take(most)
+    {
+        match &run.graph.node(token.node).approval {
+            Some(reason) if !token.approved => {
+                return Some(Pause::Approval {
+                    node: token.node,
+                    reason: reason.clone(),
+                });
+            }
+            _ => due.push(Due::New(*token)),
+        }
+    }
+    None
+}
+
+/// The limit that stands in the way of another step.
+fn exceeded(run: &Run, allowance: &Allowance<'_>) -> Option<Failure> {
+    let Limits {
+        steps_max,
+        active_ms_max,
+        calls_max,
+        bytes_max,
+    } = run.graph.workflow.limits;
+    let wants_step = !run.flow.ready.is_empty();
+    let message = if allowance.active_ms >= active_ms_max {
+        format!("the run has been at work for {active_ms_max} ms, its limit (maxExecutionTimeMs)")
+    } else if wants_step && u64::from(run.steps) >= steps_max {
+        format!("the run has taken {steps_max} steps, its limit (maxNodeExecutions)")
+    } else if wants_step && run.calls >= calls_max {
+        format!("the run has made {calls_max} calls, its limit (maxCalls)")
+    } else if wants_step && allowance.bytes >= bytes_max {
+        format!(
+            "the run's journal holds {} bytes, its limit is {bytes_max}",
+            allowance.bytes
+        )
+    } else {
+        return None;
+    };
+    Some(Failure::new(FailureKind::Limit, message))
+}
+
+/// How a run ends that has nothing left to do.
+fn quiet(run: &Run) -> Outcome {
+    if !run.graph.has_exit() {
+        return Outcome::Completed {
+            result: run.outputs().clone(),
+        };
+    }
+    let waiting: Vec<&str> = run
+        .flow
+        .waiting(&run.graph)
+        .map(|at| run.graph.node(at).id.as_str())
+        .collect();
+    let message = if waiting.is_empty() {
+        "the run came to its end without reaching an exit".to_owned()
+    } else {
+        format!(
+            "the run can go no further: {} wait for what will not come",
+            waiting.join(", ")
+        )
+    };
+    Outcome::Failed {
+        failure: Failure::new(FailureKind::Stalled, message),
+        node: None,
+    }
+}
