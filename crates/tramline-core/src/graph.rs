@@ -1,6 +1,7 @@
 //! A graph ready to run: a workflow checked, compiled and indexed, shared by all its runs.
 
 use crate::ids::NodeIx;
+use crate::schema::{self, Checker};
 use crate::workflow::{Action, Join, Node, Workflow};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,6 +29,8 @@ pub struct Graph {
     sources: Vec<NodeIx>,
     pub(crate) components: components::Components,
     pub(crate) memory: Memory,
+    input: schema::Lazy,
+    output: schema::Lazy,
 }
 
 /// What a node's action needs at run time.
@@ -89,6 +92,22 @@ impl Graph {
     /// Whether there is no node.
     pub fn is_empty(&self) -> bool {
         self.workflow.nodes.is_empty()
+    }
+
+    /// Checks a run's input, where the workflow says what that must be.
+    pub fn input_checker(&self) -> Option<&Checker> {
+        self.input.get(self.workflow.input_schema.as_ref())
+    }
+
+    /// Checks a run's result, where the workflow says what that must be.
+    pub fn output_checker(&self) -> Option<&Checker> {
+        self.output.get(self.workflow.output_schema.as_ref())
+    }
+
+    /// Takes over checkers that a reader made to see whether the schemas are sound.
+    pub(crate) fn keep_checkers(&self, input: Option<Checker>, output: Option<Checker>) {
+        self.input.keep(input);
+        self.output.keep(output);
     }
 
     /// Where a run begins.
