@@ -134,14 +134,12 @@ impl Graph {
 
     /// What is wrong with an input, by the workflow's own schema.
     pub fn check_input(&self, input: &tramline_expr::Value) -> Result<(), Vec<String>> {
-        let _ = input;
-        Ok(())
+        schema::verdict(self.input_checker(), input)
     }
 
     /// What is wrong with a result, by the workflow's own schema.
     pub fn check_result(&self, result: &tramline_expr::Value) -> Result<(), Vec<String>> {
-        let _ = result;
-        Ok(())
+        schema::verdict(self.output_checker(), result)
     }
 
     pub(crate) fn outs(&self, at: NodeIx) -> &[Out] {

@@ -107,6 +107,17 @@ fn cut(message: &str) -> String {
     }
 }
 
+/// What is wrong with a value, a sentence each; nothing where there is no checker.
+pub(crate) fn verdict(checker: Option<&Checker>, value: &Value) -> Result<(), Vec<String>> {
+    let sentence = |(pointer, message): (String, String)| match pointer.as_str() {
+        "" => message,
+        pointer => format!("{pointer}: {message}"),
+    };
+    checker
+        .map_or(Ok(()), |checker| checker.check(value))
+        .map_err(|faults| faults.into_iter().map(sentence).collect())
+}
+
 /// A checker made when it is first needed; none where there is no schema, or none that is one.
 #[derive(Debug, Default)]
 pub(crate) struct Lazy(OnceLock<Option<Checker>>);
