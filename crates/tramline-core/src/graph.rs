@@ -1,6 +1,7 @@
 //! A graph ready to run: a workflow checked, compiled and indexed, shared by all its runs.
 
 use crate::ids::NodeIx;
+use crate::schema::{self, Checker};
 use crate::workflow::{Action, Join, Node, Workflow};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,6 +29,8 @@ pub struct Graph {
     sources: Vec<NodeIx>,
     pub(crate) components: components::Components,
     pub(crate) memory: Memory,
+    input: schema::Lazy,
+    output: schema::Lazy,
 }
 
 /// What a node's action needs at run time.
@@ -91,6 +94,22 @@ impl Graph {
         self.workflow.nodes.is_empty()
     }
 
+    /// Checks a run's input, where the workflow says what that must be.
+    pub fn input_checker(&self) -> Option<&Checker> {
+        self.input.get(self.workflow.input_schema.as_ref())
+    }
+
+    /// Checks a run's result, where the workflow says what that must be.
+    pub fn output_checker(&self) -> Option<&Checker> {
+        self.output.get(self.workflow.output_schema.as_ref())
+    }
+
+    /// Takes over checkers that a reader made to see whether the schemas are sound.
+    pub(crate) fn keep_checkers(&self, input: Option<Checker>, output: Option<Checker>) {
+        self.input.keep(input);
+        self.output.keep(output);
+    }
+
     /// Where a run begins.
     pub fn sources(&self) -> &[NodeIx] {
         &self.sources
@@ -115,14 +134,12 @@ impl Graph {
 
     /// What is wrong with an input, by the workflow's own schema.
     pub fn check_input(&self, input: &tramline_expr::Value) -> Result<(), Vec<String>> {
-        let _ = input;
-        Ok(())
+        schema::verdict(self.input_checker(), input)
     }
 
     /// What is wrong with a result, by the workflow's own schema.
     pub fn check_result(&self, result: &tramline_expr::Value) -> Result<(), Vec<String>> {
-        let _ = result;
-        Ok(())
+        schema::verdict(self.output_checker(), result)
     }
 
     pub(crate) fn outs(&self, at: NodeIx) -> &[Out] {

@@ -5,11 +5,13 @@
 
 pub mod failure;
 pub mod flaw;
+pub mod formats;
 pub mod graph;
 pub mod ids;
 pub mod journal;
 pub mod next;
 pub mod run;
+pub mod schema;
 pub mod scope;
 pub mod step;
 pub mod text;

@@ -52,6 +52,8 @@ impl Graph {
             ins,
             ways: count,
             memory,
+            input: Default::default(),
+            output: Default::default(),
         };
         check::structure(&graph, &mut problems);
         if problems

@@ -1,0 +1,106 @@
+//! YAML graphs: a file that describes a server, and each of whose tools is a graph of nodes.
+//!
+//! Every dialect that files in the wild use is read into the same workflows (`dialects`). All
+//! flaws are found in one go, those of expressions and of the graph's shape included.
+
+use super::{Flaws, document};
+use crate::flaw::Flaw;
+use crate::graph::Graph;
+use std::sync::Arc;
+use tramline_expr::{Str, Value};
+
+mod arguments;
+mod calls;
+mod care;
+mod dialects;
+mod editor;
+mod fields;
+mod limits;
+mod nodes;
+mod places;
+mod servers;
+mod tools;
+
+pub use calls::{CallSite, Listing};
+pub use editor::json_schema;
+
+/// The server whose tools need no configuration.
+pub const BUILTIN: &str = "builtin";
+
+/// A document read and checked: ready to be served.
+#[derive(Debug)]
+pub struct Document {
+    /// What the document says of itself as a server.
+    pub server: ServerInfo,
+    /// The downstream servers as written, by name; an empty object if there are none.
+    pub servers: Value,
+    /// One graph for each tool, in document order.
+    pub workflows: Vec<Arc<Graph>>,
+    /// Flaws that do not keep it from being used, by place.
+    pub warnings: Vec<Flaw>,
+    /// Every call that its nodes make, with its place.
+    pub calls: Vec<CallSite>,
+}
+
+/// What a document says of itself as a server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerInfo {
+    /// Its name.
+    pub name: Str,
+    /// Its version.
+    pub version: Str,
+    /// A name for people; the name, where the document gives no other.
+    pub title: Str,
+    /// How agents should use it.
+    pub instructions: Option<Str>,
+}
+
+impl Document {
+    /// The graph of a tool.
+    pub fn workflow(&self, name: &str) -> Option<&Arc<Graph>> {
+        self.workflows
+            .iter()
+            .find(|graph| graph.workflow.name == name)
+    }
+}
+
+/// Reads a document whose servers are all in it.
+pub fn read(bytes: &[u8]) -> Result<Document, Vec<Flaw>> {
+    read_with(bytes, &[])
+}
+
+/// Reads a document that may also use servers which are configured elsewhere.
+pub fn read_with(bytes: &[u8], elsewhere: &[Str]) -> Result<Document, Vec<Flaw>> {
+    let tree = document::read(bytes)?;
+    let root = tree.root();
+    let mut flaws = Flaws::default();
+    if root.value.as_object().is_none() {
+        let hint = "begin with `server:` and `tools:`";
+        fields::wrong(root, "the document", "an object", hint, &mut flaws);
+        return Err(flaws.sorted());
+    }
+    const KNOWN: [&str; 7] = [
+        "version",
+        "server",
+        "mcpServers",
+        "servers",
+        "executionLimits",
+        "tools",
+        "nodes",
+    ];
+    fields::unknown(root, "the document", &KNOWN, &mut flaws);
+    let server = servers::info(root, &mut flaws);
+    let servers = servers::downstream(root, &mut flaws);
+    let tools = tools::read(root, &mut flaws);
+    calls::check_servers(&tools.calls, &servers, elsewhere, &mut flaws);
+    if flaws.fatal() {
+        return Err(flaws.sorted());
+    }
+    Ok(Document {
+        server,
+        servers,
+        workflows: tools.workflows,
+        warnings: flaws.sorted(),
+        calls: tools.calls,
+    })
+}

@@ -1,0 +1,316 @@
+//! Schemas of the kind nearly every tool has, checked without a validator.
+
+use super::FAULTS_MAX;
+use std::cmp::Ordering;
+use tramline_expr::{Number, Str, Value};
+
+/// The dialect whose rules these are; a schema that names another goes to the validator.
+const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
+/// Deeper schemas go to the validator, which need not be fast; in levels.
+const DEPTH_MAX: usize = 32;
+
+/// A schema that says only simple things.
+#[derive(Debug, Default)]
+pub(super) struct Schema {
+    /// Empty allows every type.
+    types: Vec<Type>,
+    properties: Vec<(Str, Schema)>,
+    required: Vec<Str>,
+    others: Others,
+    items: Option<Box<Schema>>,
+    choices: Option<Vec<Value>>,
+    bounds: Vec<(Bound, Number)>,
+    sizes: Vec<(Size, u64)>,
+}
+
+/// What keys may be there beside the properties.
+#[derive(Debug, Default)]
+enum Others {
+    #[default]
+    Any,
+    None,
+    Like(Box<Schema>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Type {
+    Null,
+    Boolean,
+    Integer,
+    Number,
+    String,
+    Array,
+    Object,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Bound {
+    Least,
+    Most,
+    Above,
+    Below,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Size {
+    CharsLeast,
+    CharsMost,
+    ItemsLeast,
+    ItemsMost,
+}
+
+impl Schema {
+    /// Reads a schema if it says only what can be checked here.
+    pub(super) fn read(schema: &Value) -> Option<Self> {
+        Self::level(schema, 0)
+    }
+
+    fn level(schema: &Value, depth: usize) -> Option<Self> {
+        if depth > DEPTH_MAX {
+            return None;
+        }
+        if let Value::Bool(true) = schema {
+            return Some(Self::default());
+        }
+        let mut read = Self::default();
+        for (key, value) in schema.as_object()?.iter() {
+            read.keyword(key, value, depth)?;
+        }
+        Some(read)
+    }
+
+    fn keyword(&mut self, key: &str, value: &Value, depth: usize) -> Option<()> {
+        let below = |schema: &Value| Self::level(schema, depth + 1);
+        match key {
+            "type" => self.types = types(value)?,
+            "properties" => {
+                for (name, schema) in value.as_object()?.iter() {
+                    self.properties.push((name.clone(), below(schema)?));
+                }
+            }
+            "required" => self.required = names(value)?,
+            "items" => self.items = Some(Box::new(below(value)?)),
+            "additionalProperties" => {
+                self.others = match value {
+                    Value::Bool(false) => Others::None,
+                    other => Others::Like(Box::new(below(other)?)),
+                }
+            }
+            "enum" => self.choices = Some(value.as_array().filter(|c| !c.is_empty())?.to_vec()),
+            "const" => self.choices = Some(vec![value.clone()]),
+            "minimum" => self.bound(Bound::Least, value)?,
+            "maximum" => self.bound(Bound::Most, value)?,
+            "exclusiveMinimum" => self.bound(Bound::Above, value)?,
+            "exclusiveMaximum" => self.bound(Bound::Below, value)?,
+            "minLength" => self.sizes.push((Size::CharsLeast, value.as_u64()?)),
+            "maxLength" => self.sizes.push((Size::CharsMost, value.as_u64()?)),
+            "minItems" => self.sizes.push((Size::ItemsLeast, value.as_u64()?)),
+            "maxItems" => self.sizes.push((Size::ItemsMost, value.as_u64()?)),
+            "title" | "description" | "$comment" | "format" => value.as_str().map(|_| ())?,
+            "deprecated" | "readOnly" | "writeOnly" => value.as_bool().map(|_| ())?,
+            "examples" => value.as_array().map(|_| ())?,
+            "default" => {}
+            "$schema" => (value.as_str()? == DIALECT).then_some(())?,
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn bound(&mut self, bound: Bound, value: &Value) -> Option<()> {
+        let Value::Number(number) = value else {
+            return None;
+        };
+        self.bounds.push((bound, *number));
+        Some(())
+    }
+
+    /// What is wrong with a value.
+    pub(super) fn faults(&self, value: &Value) -> super::Faults {
+        let mut faults = Vec::new();
+        self.check(value, &mut String::new(), &mut faults);
+        faults.truncate(FAULTS_MAX);
+        faults
+    }
+
+    fn check(&self, value: &Value, pointer: &mut String, faults: &mut super::Faults) {
+        if faults.len() >= FAULTS_MAX {
+            return;
+        }
+        let mut fault = |message: String| faults.push((pointer.clone(), message));
+        if !self.types.is_empty() && !self.types.iter().any(|kind| kind.holds(value)) {
+            let names: Vec<_> = self.types.iter().map(|kind| kind.name()).collect();
+            fault(format!(
+                "must be {}, not {}",
+                names.join(" or "),
+                value.kind()
+            ));
+            return;
+        }
+        if let Some(choices) = &self.choices
+            && !choices.contains(value)
+        {
+            let names: Vec<_> = choices
+                .iter()
+                .take(FAULTS_MAX)
+                .map(Value::to_string)
+                .collect();
+            fault(super::cut(&format!("must be one of {}", names.join(", "))));
+        }
+        match value {
+            Value::Number(number) => self.number(*number, &mut fault),
+            Value::String(text) => self.size(text.chars().count(), true, &mut fault),
+            Value::Array(items) => {
+                self.size(items.len(), false, &mut fault);
+                if let Some(schema) = &self.items {
+                    for (at, item) in items.iter().enumerate() {
+                        below(schema, item, &at.to_string(), pointer, faults);
+                    }
+                }
+            }
+            Value::Object(_) => self.object(value, pointer, faults),
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+
+    fn object(&self, value: &Value, pointer: &mut String, faults: &mut super::Faults) {
+        for name in &self.required {
+            if value.get(name).is_none() {
+                faults.push((pointer.clone(), format!("`{name}` is missing")));
+            }
+        }
+        for (key, field) in value.as_object().into_iter().flat_map(|map| map.iter()) {
+            let known = self.properties.iter().find(|(name, _)| name == key);
+            match (known, &self.others) {
+                (Some((_, schema)), _) => below(schema, field, key, pointer, faults),
+                (None, Others::Any) => {}
+                (None, Others::Like(schema)) => below(schema, field, key, pointer, faults),
+                (None, Others::None) => {
+                    let message = format!("`{}` is not known", crate::text::shown(key));
+                    faults.push((pointer.clone(), message));
+                }
+            }
+        }
+    }
+
+    fn number(&self, number: Number, fault: &mut impl FnMut(String)) {
+        for (bound, limit) in &self.bounds {
+            let order = number.partial_cmp(limit);
+            let (holds, word) = match bound {
+                Bound::Least => (order != Some(Ordering::Less), "at least"),
+                Bound::Most => (order != Some(Ordering::Greater), "at most"),
+                Bound::Above => (order == Some(Ordering::Greater), "more than"),
+                Bound::Below => (order == Some(Ordering::Less), "less than"),
+            };
+            if !holds {
+                let (limit, number) = (Value::Number(*limit), Value::Number(number));
+                fault(format!("must be {word} {limit}, not {number}"));
+            }
+        }
+    }
+
+    fn size(&self, length: usize, is_text: bool, fault: &mut impl FnMut(String)) {
+        for (size, limit) in &self.sizes {
+            let length = length as u64;
+            let (holds, what) = match size {
+                Size::CharsLeast => (!is_text || length >= *limit, "at least"),
+                Size::CharsMost => (!is_text || length <= *limit, "at most"),
+                Size::ItemsLeast => (is_text || length >= *limit, "at least"),
+                Size::ItemsMost => (is_text || length <= *limit, "at most"),
+            };
+            if !holds {
+                let unit = if is_text { "characters" } else { "items" };
+                fault(format!("must have {what} {limit} {unit}, not {length}"));
+            }
+        }
+    }
+}
+
+fn below(
+    schema: &Schema,
+    value: &Value,
+    key: &str,
+    pointer: &mut String,
+    faults: &mut super::Faults,
+) {
+    let length = pointer.len();
+    pointer.push('/');
+    pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+    schema.check(value, pointer, faults);
+    pointer.truncate(length);
+}
+
+fn types(value: &Value) -> Option<Vec<Type>> {
+    match value {
+        Value::String(name) => Some(vec![Type::named(name)?]),
+        Value::Array(names) if !names.is_empty() => {
+            let mut types = Vec::with_capacity(names.len());
+            for name in names.iter() {
+                let kind = Type::named(name.as_str()?)?;
+                // A type named twice is no schema; the validator says so.
+                (!types.contains(&kind)).then(|| types.push(kind))?;
+            }
+            Some(types)
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            None
+        }
+    }
+}
+
+fn names(value: &Value) -> Option<Vec<Str>> {
+    let mut names: Vec<Str> = Vec::new();
+    for name in value.as_array()? {
+        let name = name.as_str()?;
+        (!names.iter().any(|known| known == name)).then(|| names.push(name.into()))?;
+    }
+    Some(names)
+}
+
+impl Type {
+    fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "null" => Self::Null,
+            "boolean" => Self::Boolean,
+            "integer" => Self::Integer,
+            "number" => Self::Number,
+            "string" => Self::String,
+            "array" => Self::Array,
+            "object" => Self::Object,
+            _ => return None,
+        })
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Boolean => "a boolean",
+            Self::Integer => "a whole number",
+            Self::Number => "a number",
+            Self::String => "a string",
+            Self::Array => "an array",
+            Self::Object => "an object",
+        }
+    }
+
+    fn holds(self, value: &Value) -> bool {
+        match (self, value) {
+            (Self::Null, Value::Null)
+            | (Self::Boolean, Value::Bool(_))
+            | (Self::Number, Value::Number(_))
+            | (Self::String, Value::String(_))
+            | (Self::Array, Value::Array(_))
+            | (Self::Object, Value::Object(_)) => true,
+            (Self::Integer, Value::Number(number)) => number.as_f64().fract() == 0.0,
+            (
+                Self::Null
+                | Self::Boolean
+                | Self::Integer
+                | Self::Number
+                | Self::String
+                | Self::Array
+                | Self::Object,
+                _,
+            ) => false,
+        }
+    }
+}

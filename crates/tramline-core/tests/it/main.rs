@@ -1,0 +1,3 @@
+//! What the readers make of whole documents.
+
+mod shared;

@@ -1,0 +1,41 @@
+//! The documents that came with the design are read as they are.
+
+use std::path::{Path, PathBuf};
+use tramline_core::formats::yaml_graph;
+
+/// The folder of the shared documents. Where it is absent there is nothing to test, but never so
+/// in continuous integration.
+pub(crate) fn documents() -> Vec<PathBuf> {
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let shared = std::env::var_os("TRAMLINE_SHARED").map_or(default, PathBuf::from);
+    let folder = shared.join("data/mcpgraph");
+    let Ok(entries) = std::fs::read_dir(&folder) else {
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "{} is missing",
+            folder.display()
+        );
+        return Vec::new();
+    };
+    let mut found: Vec<_> = entries
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|end| end == "yaml"))
+        .collect();
+    found.sort();
+    assert_eq!(found.len(), 4);
+    found
+}
+
+#[test]
+fn the_shared_documents_have_no_flaws() {
+    for path in documents() {
+        let document = yaml_graph::read(&std::fs::read(&path).unwrap());
+        let document = document.unwrap_or_else(|flaws| panic!("{}: {flaws:#?}", path.display()));
+        assert_eq!(document.warnings, [], "{}", path.display());
+        assert!(!document.workflows.is_empty());
+        for graph in &document.workflows {
+            assert!(graph.input_checker().unwrap().is_plain());
+            assert!(graph.output_checker().unwrap().is_plain());
+        }
+    }
+}
