@@ -1,16 +1,20 @@
--- A journal is the rows of `chunks` whose id lies in its key's range: id = key << 32 | first event.
--- So one run's journal is one stretch of one tree, read by one range scan.
+-- The chunks of all journals in the order they came, so that a commit writes few pages whichever
+-- runs it is for. Each points to the one before it in its journal; `runs.tail` is the last.
 CREATE TABLE chunks (
-    id   INTEGER PRIMARY KEY,
-    last INTEGER NOT NULL,
-    sum  INTEGER NOT NULL, -- CRC-32 of body: SQLite itself does not notice a flipped bit
-    body BLOB    NOT NULL
+    id      INTEGER PRIMARY KEY,
+    journal INTEGER NOT NULL, -- runs.key
+    prev    INTEGER NOT NULL, -- the chunk before; 0 before the first
+    first   INTEGER NOT NULL,
+    last    INTEGER NOT NULL,
+    sum     INTEGER NOT NULL, -- CRC-32 of body: SQLite itself does not notice a flipped bit
+    body    BLOB    NOT NULL
 ) STRICT;
 
 -- `key` and `run` name the journal. All other columns are an index over it and can be rebuilt.
 CREATE TABLE runs (
     key        INTEGER PRIMARY KEY,
     run        TEXT    NOT NULL UNIQUE,
+    tail       INTEGER NOT NULL,
     last       INTEGER NOT NULL,
     bytes      INTEGER NOT NULL,
     status     TEXT    NOT NULL,
