@@ -217,12 +217,14 @@ impl Connection {
         }
     }
 
+    /// Makes new calls wait; true for the first to doubt, who then has to [`Self::probe`].
+    pub(super) fn doubt(&self) -> bool {
+        !self.doubted.send_replace(true)
+    }
+
     /// After a call that got no answer: asks whether the server answers at all, and ends the
     /// connection if it does not and nobody else waits on it.
     pub(super) async fn probe(&self, patience: Duration) {
-        if self.doubted.send_replace(true) {
-            return;
-        }
         let ping = ClientRequest::PingRequest(PingRequest::default());
         // Any answer will do: the newer protocol has no ping, and says so.
         let alive = tokio::time::timeout(patience, self.peer.send_request(ping)).await;

@@ -59,6 +59,8 @@ pub(super) struct BoundedLines<R> {
     inject: Vec<u8>,
     line: Line,
     rubbish: usize,
+    /// What ends the stream, once all that came before it is handed out.
+    broken: Option<io::Error>,
 }
 
 /// The line that is passing.
@@ -82,6 +84,7 @@ impl<R> BoundedLines<R> {
             inject: Vec::new(),
             line: Line::default(),
             rubbish: 0,
+            broken: None,
         }
     }
 
@@ -91,7 +94,7 @@ impl<R> BoundedLines<R> {
     }
 
     /// Looks at the next part of the chunk, up to a line's end, and hands out what may pass.
-    fn pass(&mut self, buf: &mut ReadBuf<'_>) -> io::Result<()> {
+    fn pass(&mut self, buf: &mut ReadBuf<'_>) {
         let rest = &self.chunk[self.from..self.to];
         let end = memchr::memchr(b'\n', rest);
         let part = end.map_or(rest.len(), |at| at + 1);
@@ -104,7 +107,7 @@ impl<R> BoundedLines<R> {
             self.line.dropped = true;
             // Ends what has already been handed out; half a message is skipped as unreadable.
             self.inject.push(b'\n');
-            return Ok(());
+            return;
         }
         let fits = part.min(buf.remaining());
         let piece = &self.chunk[self.from..self.from + fits];
@@ -112,18 +115,17 @@ impl<R> BoundedLines<R> {
         self.line.note(piece);
         self.from += fits;
         if end.is_some() && fits == part {
-            self.finish_line()?;
+            self.finish_line();
         }
-        Ok(())
     }
 
-    fn after_dropped(&mut self, ended: bool) -> io::Result<()> {
+    fn after_dropped(&mut self, ended: bool) {
         if self.line.bytes > self.line_bytes_max.saturating_mul(DROPPED_LIMITS_MAX) {
             let says = format!("it sent a line of more than {} bytes", self.line.bytes);
-            return Err(self.fault.set(says));
+            self.broken = Some(self.fault.set(says));
         }
         if !ended {
-            return Ok(());
+            return;
         }
         let bytes = self.line.bytes;
         let too_long = format!(
@@ -139,12 +141,12 @@ impl<R> BoundedLines<R> {
             self.inject.extend_from_slice(error.to_string().as_bytes());
             self.inject.push(b'\n');
         } else if self.line.is_message() && !self.line.has(b"\"method\"") {
-            return Err(self.fault.set(format!("it sent {too_long}")));
+            self.broken = Some(self.fault.set(format!("it sent {too_long}")));
         }
-        self.finish_line()
+        self.finish_line();
     }
 
-    fn finish_line(&mut self) -> io::Result<()> {
+    fn finish_line(&mut self) {
         if self.line.is_message() {
             self.rubbish = 0;
         } else {
@@ -153,9 +155,8 @@ impl<R> BoundedLines<R> {
         self.line.clear();
         if self.rubbish > RUBBISH_BYTES_MAX {
             let says = "it flooded its standard output with text that is no message".to_owned();
-            return Err(self.fault.set(says));
+            self.broken = Some(self.fault.set(says));
         }
-        Ok(())
     }
 }
 
@@ -235,6 +236,9 @@ impl<R: AsyncRead + Unpin> AsyncRead for BoundedLines<R> {
                 this.inject.drain(..fits);
                 break;
             }
+            if let Some(fault) = this.broken.take() {
+                return Poll::Ready(Err(fault));
+            }
             if this.from == this.to {
                 let mut chunk = ReadBuf::new(&mut this.chunk);
                 ready!(Pin::new(&mut this.inner).poll_read(cx, &mut chunk))?;
@@ -243,7 +247,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for BoundedLines<R> {
                     break;
                 }
             }
-            this.pass(buf)?;
+            this.pass(buf);
         }
         Poll::Ready(Ok(()))
     }
@@ -278,7 +282,7 @@ mod tests {
             format!(r#"{{ "id" : 17, "result":"{long}"}}"#),
             format!(r#"{{"result":{{"id":3,"t":"{long}"}},"jsonrpc":"2.0","id":17}}"#),
         ] {
-            let (out, fault) = through(format!("{line}\n{{\"b\":2}}\n").as_bytes(), 1000).await;
+            let (out, fault) = through(format!("{line}\n{{\"b\":2}}\n").as_bytes(), 100_000).await;
             let lines: Vec<_> = out.lines().filter(|line| !line.is_empty()).collect();
             let error: serde_json::Value = serde_json::from_str(lines[lines.len() - 2]).unwrap();
             assert_eq!(

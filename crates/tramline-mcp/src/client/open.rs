@@ -123,13 +123,17 @@ async fn open_child(
                     child: Some((process, fault)),
                 });
             }
-            Ok(Err(ClientInitializeError::ConnectionClosed(_))) => {
+            // Which of the two it is depends on whether it went before or after we wrote to it.
+            Ok(Err(
+                ClientInitializeError::ConnectionClosed(_)
+                | ClientInitializeError::TransportError { .. },
+            )) => {
                 let status = process.stop(LAST_WORDS_GRACE).await;
                 format!("{} before it was ready", ending(status))
             }
             Ok(Err(error)) => {
                 process.stop(LAST_WORDS_GRACE).await;
-                let words = format!("failed the handshake: {}", chain(&error));
+                let words = format!("failed the handshake: {}", words(&error));
                 if is_refusal(&error) {
                     let failure = not_ready(program.server, &words, &mut process).await;
                     refusal.get_or_insert(failure);
@@ -162,6 +166,15 @@ fn is_refusal(error: &ClientInitializeError) -> bool {
     )
 }
 
+/// What went wrong, without the library's own type names.
+fn words(error: &ClientInitializeError) -> String {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => chain(error.error.as_ref()),
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => words(fallback),
+        other => chain(other),
+    }
+}
+
 async fn not_ready(server: &str, why: &str, process: &mut Process) -> Failure {
     let stderr = process.last_words().await;
     let last = stderr.last().and_then(Value::as_str).unwrap_or_default();
@@ -190,7 +203,7 @@ async fn open_address(
                 child: None,
             });
         }
-        Ok(Err(error)) => format!("could not be reached: {}", chain(&error)),
+        Ok(Err(error)) => format!("could not be reached: {}", words(&error)),
         Err(_) => format!(
             "did not finish its handshake in {:?}",
             options.start_timeout

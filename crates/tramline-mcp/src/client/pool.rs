@@ -138,8 +138,11 @@ impl Server {
                 Ok(value) => return Ok(value),
                 Err(Lost::Failed(failure)) => return Err(failure),
                 Err(Lost::Silent(failure)) => {
-                    let (tasks, patience) = (&self.tasks, self.options.ping_timeout);
-                    tasks.spawn(async move { connection.probe(patience).await });
+                    let patience = self.options.ping_timeout;
+                    if connection.doubt() {
+                        self.tasks
+                            .spawn(async move { connection.probe(patience).await });
+                    }
                     return Err(failure);
                 }
                 Err(Lost::Unsent) => {}
@@ -168,8 +171,11 @@ impl Server {
     }
 
     async fn ready_for(self: &Arc<Self>, name: &ToolName) -> Result<Arc<Connection>, Failure> {
-        let connection = self.connection().await?;
+        let mut connection = self.connection().await?;
         connection.settled().await;
+        if !connection.is_open() {
+            connection = self.connection().await?;
+        }
         if self.catalog().get(&name.tool).is_none() {
             self.look(&connection, name).await?;
         }
