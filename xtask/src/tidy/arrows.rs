@@ -160,6 +160,16 @@ fn depends(rule: &Rule, manifest: &Table, place: &str, found: &mut Found) {
                     format!("`{name}` does not belong in `{}`", rule.name),
                 );
             }
+            if what
+                .as_str()
+                .or(what.get("version").and_then(Value::as_str))
+                == Some("*")
+            {
+                found.complain(
+                    place,
+                    format!("`{name}` is let in at any version: name one"),
+                );
+            }
             let features = what.get("features").and_then(Value::as_array);
             let fakes = features.is_some_and(|all| all.contains(&TEST_FEATURE.into()));
             if fakes && !in_tests {
