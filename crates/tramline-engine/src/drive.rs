@@ -1,0 +1,310 @@
+//! The one loop: decide, record, perform, record.
+//!
+//! A driver owns a run as long as it holds the store's claim on it. Steps that compute are
+//! carried out where they stand; calls run side by side. A call that may not be repeated leaves
+//! only when its announcement is durable; a result is handed out only when its record is.
+
+use crate::clock;
+use crate::engine::Inner;
+use crate::fault::Fault;
+use crate::ledger::Ledger;
+use crate::seams::{AppendError, Tool};
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use tokio::time::Sleep;
+use tokio_util::sync::CancellationToken;
+use tramline_core::Value;
+use tramline_core::failure::{Failure, FailureKind};
+use tramline_core::ids::{NodeIx, Seq, StepNo};
+use tramline_core::journal::{Event, Outcome, Pause};
+use tramline_core::next::{Allowance, Due, Next, next};
+use tramline_core::run::{Run, Token};
+use tramline_core::scope::Moment;
+use tramline_core::step::{self, Work};
+
+mod absorb;
+mod calls;
+
+/// How a drive ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ended {
+    /// The run is over.
+    Finished(Outcome),
+    /// The run waits for answers, by their places in the journal.
+    Paused(Vec<(Seq, Pause)>),
+    /// The engine is shutting down; the run goes on when it is resumed.
+    Stopped,
+}
+
+/// What comes back from something that was under way.
+enum Came {
+    /// A call ended. The ticket tells it from a call that was given up under the same number.
+    Answer(StepNo, u64, Result<Value, Failure>),
+    /// The wait before another attempt is over.
+    Rested(StepNo),
+    /// A server was asked about a tool.
+    Found(NodeIx, Result<Arc<Tool>, Failure>),
+}
+
+/// Why a driver woke up.
+enum Woken {
+    Sent(Result<(), AppendError>),
+    Came(Came),
+    Word,
+    Late,
+    Stop,
+}
+
+/// Drives one run until it ends or pauses.
+pub(crate) struct Driver {
+    inner: Arc<Inner>,
+    run: Run,
+    ledger: Ledger,
+    live: Arc<crate::engine::Live>,
+    under_way: FuturesUnordered<BoxFuture<'static, Came>>,
+    calls: HashMap<StepNo, Ticket>,
+    tickets: u64,
+    /// Calls announced but not yet durably so.
+    held: Vec<(Seq, StepNo)>,
+    preparing: Vec<NodeIx>,
+    unfound: HashMap<NodeIx, Failure>,
+    deadline: Option<Pin<Box<Sleep>>>,
+    stopping: bool,
+    /// Others may have appended while a batch was under way.
+    heard: bool,
+}
+
+/// A call that is under way.
+struct Ticket {
+    number: u64,
+    cancel: CancellationToken,
+}
+
+impl Driver {
+    pub(crate) fn new(
+        inner: Arc<Inner>,
+        run: Run,
+        ledger: Ledger,
+        live: Arc<crate::engine::Live>,
+    ) -> Self {
+        Self {
+            inner,
+            run,
+            ledger,
+            live,
+            under_way: FuturesUnordered::new(),
+            calls: HashMap::new(),
+            tickets: 0,
+            heard: false,
+            held: Vec::new(),
+            preparing: Vec::new(),
+            unfound: HashMap::new(),
+            deadline: None,
+            stopping: false,
+        }
+    }
+
+    pub(crate) fn id(&self) -> tramline_core::ids::RunId {
+        self.run.id.clone()
+    }
+
+    /// Drives until the run ends or pauses, and everything about that is durable.
+    pub(crate) async fn drive(mut self) -> Result<Ended, Fault> {
+        let ended = self.turn().await;
+        for call in self.calls.values() {
+            call.cancel.cancel();
+        }
+        if !self.under_way.is_empty() {
+            // Cancelled calls get the time to tell their servers, without anybody waiting.
+            let mut rest = std::mem::take(&mut self.under_way);
+            let grace = self.inner.options.cancel_grace;
+            tokio::spawn(async move {
+                let _ = tokio::time::timeout(grace, async { while rest.next().await.is_some() {} })
+                    .await;
+            });
+        }
+        ended
+    }
+
+    async fn turn(&mut self) -> Result<Ended, Fault> {
+        loop {
+            let decided = self.decide()?;
+            self.live.known.store(self.run.seq, Ordering::Release);
+            self.ledger.send(&self.run);
+            self.release_held();
+            if decided
+                && self.ledger.is_settled()
+                && let Some(ended) = self.ended()
+            {
+                return Ok(ended);
+            }
+            self.wait().await?;
+        }
+    }
+
+    /// How the run stands, if there is nothing to wait for.
+    fn ended(&self) -> Option<Ended> {
+        if let Some(outcome) = &self.run.outcome {
+            return Some(Ended::Finished(outcome.clone()));
+        }
+        if self.stopping {
+            return Some(Ended::Stopped);
+        }
+        let paused = self.run.is_paused() && self.under_way.is_empty();
+        paused.then(|| {
+            Ended::Paused(
+                self.run
+                    .pauses
+                    .iter()
+                    .map(|(at, pause)| (*at, pause.clone()))
+                    .collect(),
+            )
+        })
+    }
+
+    /// Decides and carries out all that needs no waiting. False when the ledger filled up first.
+    fn decide(&mut self) -> Result<bool, Fault> {
+        while self.run.outcome.is_none() && !self.stopping {
+            if self.ledger.is_full() {
+                return Ok(false);
+            }
+            let allowance = Allowance {
+                width: self.inner.options.width,
+                active_ms: self.run.active_ms(clock::now_ms()),
+                bytes: self.ledger.bytes,
+                preparing: &self.preparing,
+            };
+            match next(&self.run, &allowance) {
+                Next::Perform(due) => {
+                    for due in due {
+                        self.begin(due)?;
+                    }
+                }
+                Next::Ask(pause) => {
+                    self.ledger.record(&mut self.run, Event::Paused { pause })?;
+                }
+                Next::Finish(outcome) => {
+                    let outcome = self.settle(outcome);
+                    self.ledger
+                        .record(&mut self.run, Event::Finished { outcome })?;
+                }
+                Next::Wait => return Ok(true),
+            }
+        }
+        Ok(true)
+    }
+
+    /// A result that does not fit the workflow's own schema is a failure.
+    fn settle(&self, outcome: Outcome) -> Outcome {
+        let Outcome::Completed { result } = &outcome else {
+            return outcome;
+        };
+        match self.run.graph.check_result(result) {
+            Ok(()) => outcome,
+            Err(flaws) => {
+                let message = format!(
+                    "the result does not fit the output schema: {}",
+                    flaws.join("; ")
+                );
+                let failure = Failure::new(FailureKind::Schema, message).with_data(result.clone());
+                Outcome::Failed {
+                    failure,
+                    node: None,
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, due: Due) -> Result<(), Fault> {
+        // An earlier step of the same batch may have ended the run.
+        if self.run.outcome.is_some() {
+            return Ok(());
+        }
+        match due {
+            Due::New(token) => self.enter(&token),
+            Due::Again(step) => self.again(step),
+        }
+    }
+
+    fn enter(&mut self, token: &Token) -> Result<(), Fault> {
+        let moment = Moment {
+            now_ms: clock::now_ms(),
+            seed: self.inner.seed(),
+        };
+        let mut limits = self.inner.options.expressions;
+        limits.deadline = Some(Instant::now() + self.inner.options.expression_time);
+        let (step, node) = (self.run.steps + 1, token.node);
+        let event = match step::work(&self.run, token, moment, &limits) {
+            Work::Done { label, output } => Event::StepFinished {
+                step,
+                node,
+                label,
+                output,
+            },
+            Work::Failed(failure) => Event::StepFailed {
+                step,
+                node,
+                failure,
+            },
+            Work::Call { tool, arguments } => {
+                let Some(repeatable) = self.repeatable(node, &tool) else {
+                    return Ok(());
+                };
+                let event = Event::StepStarted {
+                    step,
+                    node,
+                    attempt: 1,
+                    arguments,
+                    repeatable,
+                };
+                let seq = self.ledger.record(&mut self.run, event)?;
+                return self.call(step, seq);
+            }
+        };
+        self.ledger.record(&mut self.run, event).map(drop)
+    }
+
+    /// Waits until something that was under way comes back, or somebody else has a word.
+    async fn wait(&mut self) -> Result<(), Fault> {
+        let live = Arc::clone(&self.live);
+        let stop = self.inner.stop.clone();
+        let mut deadline = self.deadline.take().unwrap_or_else(|| self.time_left());
+        let woken = tokio::select! {
+            biased;
+            sent = self.ledger.sent(), if self.ledger.is_sending() => Woken::Sent(sent),
+            Some(came) = self.under_way.next() => Woken::Came(came),
+            () = live.word.notified() => Woken::Word,
+            () = &mut deadline => Woken::Late,
+            () = stop.cancelled(), if !self.stopping => Woken::Stop,
+        };
+        // The deadline moves only with pauses and once it has struck.
+        self.deadline = (self.run.pauses.is_empty() && !deadline.is_elapsed()).then_some(deadline);
+        match woken {
+            Woken::Sent(Ok(())) if self.heard => self.absorb().await,
+            Woken::Sent(Ok(())) | Woken::Late => Ok(()),
+            Woken::Sent(Err(AppendError::Moved { .. })) => self.rebase().await,
+            Woken::Sent(Err(AppendError::Store(fault))) => Err(fault.into()),
+            Woken::Came(came) => self.came(came),
+            Woken::Word => self.absorb().await,
+            Woken::Stop => {
+                self.stopping = true;
+                Ok(())
+            }
+        }
+    }
+
+    /// The alarm for the end of the run's time at work.
+    fn time_left(&self) -> Pin<Box<Sleep>> {
+        let most = self.run.graph.workflow.limits.active_ms_max;
+        let left = most
+            .saturating_sub(self.run.active_ms(clock::now_ms()))
+            .max(1);
+        Box::pin(tokio::time::sleep(Duration::from_millis(left)))
+    }
+}

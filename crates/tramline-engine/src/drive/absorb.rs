@@ -1,0 +1,71 @@
+//! Other people's words in a run that is being driven: answers, patches, aborts.
+
+use super::Driver;
+use crate::fault::Fault;
+use crate::ledger::damaged;
+use tramline_core::journal::{Entry, Event};
+
+impl Driver {
+    /// Reads what others appended since, if anything.
+    pub(super) async fn absorb(&mut self) -> Result<(), Fault> {
+        // What is being sent, or sent next, either meets their events and says so or comes first.
+        self.heard = !self.ledger.is_settled();
+        if self.heard {
+            return Ok(());
+        }
+        let (entries, bytes) = self.inner.read(&self.run.id, self.ledger.durable).await?;
+        for entry in entries {
+            self.run
+                .apply(&entry)
+                .map_err(|illegal| damaged(&self.run, &illegal))?;
+            self.ledger.durable = entry.seq;
+        }
+        self.ledger.bytes += bytes;
+        self.forget_closed();
+        Ok(())
+    }
+
+    /// Starts again from the journal as it is, after others' events came before ours.
+    ///
+    /// What only computed is recomputed. What came back from calls is recorded again, since it
+    /// cannot be had a second time.
+    pub(super) async fn rebase(&mut self) -> Result<(), Fault> {
+        let ours = self.ledger.discard();
+        let loaded = self.inner.load(&self.run.id).await?;
+        self.run = loaded.run;
+        self.ledger.durable = self.run.seq;
+        self.ledger.bytes = loaded.bytes;
+        self.held.clear();
+        self.preparing.clear();
+        for Entry { event, .. } in ours {
+            let step = match &event {
+                Event::StepFinished { step, .. }
+                | Event::StepFailed { step, .. }
+                | Event::AttemptFailed { step, .. } => *step,
+                Event::Started(_)
+                | Event::Resumed { .. }
+                | Event::StepStarted { .. }
+                | Event::Paused { .. }
+                | Event::Answered { .. }
+                | Event::Amended { .. }
+                | Event::Finished { .. } => continue,
+            };
+            if self.run.open.contains_key(&step) {
+                self.ledger.record(&mut self.run, event)?;
+            }
+        }
+        self.forget_closed();
+        Ok(())
+    }
+
+    /// Cancels calls whose steps are not open any more.
+    fn forget_closed(&mut self) {
+        self.calls.retain(|step, call| {
+            let open = self.run.open.contains_key(step);
+            if !open {
+                call.cancel.cancel();
+            }
+            open
+        });
+    }
+}

@@ -1,0 +1,219 @@
+//! The calls of a driver: when they may leave, and what becomes of their answers.
+
+use super::{Came, Driver, Ticket};
+use crate::fault::Fault;
+use crate::perform::{self, Attempt};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use tramline_core::Value;
+use tramline_core::failure::{Failure, FailureKind};
+use tramline_core::ids::{NodeIx, Seq, StepNo, ToolName};
+use tramline_core::journal::Event;
+use tramline_core::run::Stage;
+use tramline_core::workflow::Action;
+
+impl Driver {
+    /// Whether a call may be repeated; nothing while its server is still being asked.
+    pub(super) fn repeatable(&mut self, node: NodeIx, tool: &ToolName) -> Option<bool> {
+        if let Some(word) = self.run.graph.node(node).repeatable {
+            return Some(word);
+        }
+        if let Some(known) = self.inner.tools.known(tool) {
+            return Some(known.hints.repeatable());
+        }
+        if self.unfound.contains_key(&node) {
+            // It will fail before it leaves, so repeating it repeats nothing.
+            return Some(true);
+        }
+        let (tools, tool) = (Arc::clone(&self.inner.tools), tool.clone());
+        let patience = self.timeout(node);
+        self.preparing.push(node);
+        self.under_way.push(Box::pin(async move {
+            let found = tokio::time::timeout(patience, tools.find(&tool)).await;
+            Came::Found(
+                node,
+                found.unwrap_or_else(|_| {
+                    let ms = patience.as_millis();
+                    let message = format!("the server of {tool} was not ready within {ms} ms");
+                    Err(Failure::new(FailureKind::Timeout, message))
+                }),
+            )
+        }));
+        None
+    }
+
+    fn timeout(&self, node: NodeIx) -> Duration {
+        self.run
+            .graph
+            .node(node)
+            .timeout_ms
+            .map_or(self.inner.options.call_timeout, Duration::from_millis)
+    }
+
+    /// Lets an announced call go, or holds it back until its announcement is durable.
+    pub(super) fn call(&mut self, step: StepNo, announced: Seq) -> Result<(), Fault> {
+        let Some(open) = self.run.open.get(&step) else {
+            return Ok(());
+        };
+        if let Some(failure) = self.unfound.remove(&open.node) {
+            return self.attempt_failed(step, failure);
+        }
+        if open.repeatable || announced <= self.ledger.durable {
+            self.leave(step);
+        } else {
+            self.held.push((announced, step));
+        }
+        Ok(())
+    }
+
+    /// Lets the calls go whose announcements have become durable.
+    pub(super) fn release_held(&mut self) {
+        let durable = self.ledger.durable;
+        let (go, stay) = std::mem::take(&mut self.held)
+            .into_iter()
+            .partition(|(at, _)| *at <= durable);
+        self.held = stay;
+        let go: Vec<(Seq, StepNo)> = go;
+        for (_, step) in go {
+            self.leave(step);
+        }
+    }
+
+    fn leave(&mut self, step: StepNo) {
+        let Some(open) = self.run.open.get(&step) else {
+            return;
+        };
+        let Action::Call { tool, .. } = &self.run.graph.node(open.node).action else {
+            return;
+        };
+        let cancel = CancellationToken::new();
+        let attempt = Attempt {
+            tool: tool.clone(),
+            arguments: open.arguments.clone(),
+            key: perform::key(&self.run.id, step),
+            timeout: self.timeout(open.node),
+            cancel: cancel.clone(),
+        };
+        self.tickets += 1;
+        let number = self.tickets;
+        self.calls.insert(step, Ticket { number, cancel });
+        let tools = Arc::clone(&self.inner.tools);
+        self.under_way.push(Box::pin(async move {
+            Came::Answer(step, number, perform::attempt(tools, attempt).await)
+        }));
+    }
+
+    /// Another attempt of a step that is open already.
+    pub(super) fn again(&mut self, step: StepNo) -> Result<(), Fault> {
+        let Some(open) = self.run.open.get(&step) else {
+            return Ok(());
+        };
+        let event = Event::StepStarted {
+            step,
+            node: open.node,
+            attempt: open.attempt + 1,
+            arguments: Value::Null,
+            repeatable: open.repeatable,
+        };
+        let seq = self.ledger.record(&mut self.run, event)?;
+        self.call(step, seq)
+    }
+
+    /// Takes what came back from something under way.
+    pub(super) fn came(&mut self, came: Came) -> Result<(), Fault> {
+        match came {
+            Came::Found(node, found) => {
+                self.preparing.retain(|at| *at != node);
+                if let Err(failure) = found {
+                    self.unfound.insert(node, failure);
+                }
+                Ok(())
+            }
+            Came::Rested(step) => match self.run.open.get(&step) {
+                Some(open) if open.stage == Stage::Resting && self.run.outcome.is_none() => {
+                    self.again(step)
+                }
+                _ => Ok(()),
+            },
+            Came::Answer(step, number, answer) => {
+                if self
+                    .calls
+                    .get(&step)
+                    .is_none_or(|call| call.number != number)
+                {
+                    return Ok(());
+                }
+                self.calls.remove(&step);
+                match (self.run.open.get(&step), answer) {
+                    // The run ended, or somebody decided about the step while it was under way.
+                    (None, _) => Ok(()),
+                    (Some(open), Ok(output)) => {
+                        let node = open.node;
+                        let event = Event::StepFinished {
+                            step,
+                            node,
+                            label: None,
+                            output,
+                        };
+                        self.ledger.record(&mut self.run, event).map(drop)
+                    }
+                    (Some(_), Err(failure)) => self.attempt_failed(step, failure),
+                }
+            }
+        }
+    }
+
+    fn attempt_failed(&mut self, step: StepNo, mut failure: Failure) -> Result<(), Fault> {
+        let Some(open) = self.run.open.get(&step) else {
+            return Ok(());
+        };
+        let (node, attempt) = (open.node, open.attempt);
+        let wait_ms = self
+            .run
+            .graph
+            .node(node)
+            .retry
+            .and_then(|retry| retry.wait_ms(attempt));
+        // After these the call may have happened: only what may be repeated is.
+        let in_doubt = match failure.kind {
+            FailureKind::Timeout | FailureKind::Unavailable | FailureKind::BadAnswer => true,
+            FailureKind::Tool
+            | FailureKind::UnknownTool
+            | FailureKind::BadArguments
+            | FailureKind::Expression
+            | FailureKind::Forbidden
+            | FailureKind::Cancelled
+            | FailureKind::Schema
+            | FailureKind::Limit
+            | FailureKind::Stalled
+            | FailureKind::Rejected => false,
+        };
+        let barred = in_doubt && !open.repeatable;
+        if let (Some(wait_ms), true, false) = (wait_ms, failure.kind.may_pass(), barred) {
+            let event = Event::AttemptFailed {
+                step,
+                failure,
+                wait_ms,
+            };
+            self.ledger.record(&mut self.run, event)?;
+            self.under_way.push(Box::pin(async move {
+                tokio::time::sleep(Duration::from_millis(wait_ms)).await;
+                Came::Rested(step)
+            }));
+            return Ok(());
+        }
+        if wait_ms.is_some() && barred {
+            failure.message.push_str(
+                "; not retried, since the call may have happened: \
+                 write `idempotent: true` at the node if it may be repeated",
+            );
+        }
+        let event = Event::StepFailed {
+            step,
+            node,
+            failure,
+        };
+        self.ledger.record(&mut self.run, event).map(drop)
+    }
+}

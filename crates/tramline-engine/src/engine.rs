@@ -1,0 +1,392 @@
+//! The library API: start, resume, answer, amend, abort, follow.
+//!
+//! Every method but `start` and `resume` only appends one event, in whatever process it is
+//! called; the process that drives the run sees it and goes on.
+
+use crate::clock;
+use crate::drive::{Driver, Ended};
+use crate::fault::Fault;
+use crate::ledger::{Ledger, head, status};
+use crate::lookout;
+use crate::seams::{Append, AppendError, Claim, Page, RunFilter, Store, Tools};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tramline_core::graph::{Graph, Patch};
+use tramline_core::ids::{Checkpoint, RunId, Seq};
+use tramline_core::journal::{Answer, Entry, Event, Outcome, Policy, Started};
+use tramline_core::run::Run;
+use tramline_core::{Str, Value};
+
+mod follow;
+mod load;
+
+pub use follow::Follow;
+pub use load::Loaded;
+
+/// An append that others keep overtaking is given up after so many tries.
+const OVERTAKEN_MAX: usize = 64;
+
+/// Runs workflows. Clones share everything.
+#[derive(Clone)]
+pub struct Engine(Arc<Inner>);
+
+/// What the engine may use and how far it may go.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How many steps of one run may be under way at once.
+    pub width: usize,
+    /// How long a call may take whose node says nothing about it.
+    pub call_timeout: Duration,
+    /// How long cancelled calls get to tell their servers.
+    pub cancel_grace: Duration,
+    /// The bounds of each evaluation.
+    pub expressions: tramline_core::expr::Limits,
+    /// How long one evaluation may take.
+    pub expression_time: Duration,
+    /// Who we are in the journal.
+    pub name: Str,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            // Enough for any layer people draw; servers have their own bounds.
+            width: 64,
+            call_timeout: Duration::from_secs(60),
+            cancel_grace: Duration::from_secs(2),
+            expressions: tramline_core::expr::Limits::default(),
+            expression_time: Duration::from_secs(2),
+            name: format!("process {}", std::process::id()).into(),
+        }
+    }
+}
+
+pub(crate) struct Inner {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) tools: Arc<dyn Tools>,
+    pub(crate) options: Options,
+    pub(crate) stop: CancellationToken,
+    live: Mutex<HashMap<RunId, Arc<Live>>>,
+    graphs: Mutex<load::GraphCache>,
+    seeds: AtomicU64,
+    watched: AtomicBool,
+}
+
+/// A run that this process drives.
+#[derive(Default)]
+pub(crate) struct Live {
+    /// Rung when somebody else may have appended to its journal.
+    pub(crate) word: Notify,
+    /// The last event the driver knows of, its own unsent ones among them.
+    pub(crate) known: AtomicU64,
+}
+
+/// What a run is started with.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// What to run.
+    pub graph: Arc<Graph>,
+    /// With what.
+    pub input: Value,
+    /// How to go on from step to step.
+    pub policy: Policy,
+    /// The caller's label that groups runs.
+    pub session: Option<Str>,
+}
+
+impl Start {
+    /// An eager run.
+    pub fn new(graph: Arc<Graph>, input: Value) -> Self {
+        Self {
+            graph,
+            input,
+            policy: Policy::Eager,
+            session: None,
+        }
+    }
+}
+
+/// A run that is being driven here.
+pub struct Handle {
+    /// Which one.
+    pub run: RunId,
+    task: JoinHandle<Result<Ended, Fault>>,
+}
+
+impl Handle {
+    /// Waits until the run ends or pauses. Dropping the handle does not stop the run.
+    pub async fn ended(self) -> Result<Ended, Fault> {
+        match self.task.await {
+            Ok(ended) => ended,
+            Err(died) => Err(Fault::Refused(format!(
+                "the driver of {} died: {died}",
+                self.run
+            ))),
+        }
+    }
+}
+
+impl Engine {
+    /// An engine over a store and tools.
+    pub fn new(store: Arc<dyn Store>, tools: Arc<dyn Tools>, options: Options) -> Self {
+        Self(Arc::new(Inner {
+            store,
+            tools,
+            options,
+            stop: CancellationToken::new(),
+            live: Mutex::default(),
+            graphs: Mutex::default(),
+            seeds: AtomicU64::new(clock::random()),
+            watched: AtomicBool::new(false),
+        }))
+    }
+
+    /// Begins a run. It is driven by this process from now on.
+    pub async fn start(&self, start: Start) -> Result<Handle, Fault> {
+        let Start {
+            graph,
+            input,
+            policy,
+            session,
+        } = start;
+        graph.check_input(&input).map_err(|flaws| Fault::BadInput {
+            workflow: graph.workflow.name.to_string(),
+            flaws,
+        })?;
+        let at_ms = clock::now_ms();
+        let chance = u128::from(clock::random()) << 64 | u128::from(clock::random());
+        let id = RunId::new(at_ms, chance);
+        let workflow = Arc::clone(&graph.workflow);
+        let started = Started {
+            workflow,
+            input,
+            policy,
+            session,
+            by: self.0.options.name.clone(),
+        };
+        let event = Event::Started(Box::new(started.clone()));
+        let run = Run::begin(id, graph, started, at_ms);
+        let mut ledger = Ledger::new(Arc::clone(&self.0.store), 0, 0);
+        ledger.open(Entry {
+            seq: 1,
+            at_ms,
+            event,
+        })?;
+        Ok(self.spawn(run, ledger))
+    }
+
+    /// Takes a run over and drives it on: after a crash, after an answer, after a stop.
+    pub async fn resume(&self, id: &RunId) -> Result<Handle, Fault> {
+        if let Claim::Elsewhere { owner } = self.0.store.claim(id).await? {
+            return Err(Fault::Elsewhere {
+                run: id.clone(),
+                owner,
+            });
+        }
+        match self.take_over(id).await {
+            Ok(handle) => Ok(handle),
+            Err(fault) => {
+                self.0.store.release(id).await?;
+                Err(fault)
+            }
+        }
+    }
+
+    async fn take_over(&self, id: &RunId) -> Result<Handle, Fault> {
+        if self.0.live().contains_key(id) {
+            return Err(Fault::Elsewhere {
+                run: id.clone(),
+                owner: "this process".into(),
+            });
+        }
+        let Loaded { mut run, bytes, .. } = self.0.load(id).await?;
+        if run.outcome.is_some() {
+            return Err(Fault::Over {
+                run: id.clone(),
+                status: status(&run).as_str(),
+            });
+        }
+        let mut ledger = Ledger::new(Arc::clone(&self.0.store), run.seq, bytes);
+        let by = self.0.options.name.clone();
+        ledger.record(&mut run, Event::Resumed { by })?;
+        Ok(self.spawn(run, ledger))
+    }
+
+    fn spawn(&self, run: Run, ledger: Ledger) -> Handle {
+        if !self.0.watched.swap(true, Ordering::AcqRel) {
+            tokio::spawn(lookout::watch(Arc::downgrade(&self.0)));
+        }
+        let id = run.id.clone();
+        let live = Arc::new(Live::default());
+        self.0.live().insert(id.clone(), Arc::clone(&live));
+        let driver = Driver::new(Arc::clone(&self.0), run, ledger, live);
+        let inner = Arc::clone(&self.0);
+        let task = tokio::spawn(async move {
+            let id = driver.id();
+            let ended = driver.drive().await;
+            inner.live().remove(&id);
+            // An ended run gave its claim back with its last event.
+            if !matches!(ended, Ok(Ended::Finished(_))) {
+                inner.store.release(&id).await?;
+            }
+            ended
+        });
+        Handle { run: id, task }
+    }
+
+    /// Answers what a run asks. The first answer counts; later ones are told so.
+    pub async fn answer(
+        &self,
+        asked: &Checkpoint,
+        answer: Answer,
+        by: Str,
+        why: Option<String>,
+    ) -> Result<(), Fault> {
+        self.say(&asked.run, |run| {
+            if !run.pauses.contains_key(&asked.seq) {
+                let point = |seq: &Seq| Checkpoint {
+                    run: run.id.clone(),
+                    seq: *seq,
+                };
+                let current = run.pauses.keys().map(point).collect();
+                return Err(Fault::Stale {
+                    asked: asked.clone(),
+                    current,
+                });
+            }
+            let (answer, by, why) = (answer.clone(), by.clone(), why.clone());
+            Ok(Event::Answered {
+                pause: asked.seq,
+                answer,
+                by,
+                why,
+            })
+        })
+        .await
+    }
+
+    /// Agrees to what a run asks, or refuses it.
+    pub async fn approve(
+        &self,
+        asked: &Checkpoint,
+        yes: bool,
+        by: Str,
+        why: Option<String>,
+    ) -> Result<(), Fault> {
+        let answer = if yes { Answer::Proceed } else { Answer::Reject };
+        self.answer(asked, answer, by, why).await
+    }
+
+    /// Extends a run's graph.
+    pub async fn amend(&self, id: &RunId, patch: Patch, by: Str) -> Result<(), Fault> {
+        self.say(id, |_| {
+            Ok(Event::Amended {
+                patch: patch.clone(),
+                by: by.clone(),
+            })
+        })
+        .await
+    }
+
+    /// Ends a run, wherever it is driven. Calls under way are cancelled.
+    pub async fn abort(&self, id: &RunId, by: Str, why: Option<String>) -> Result<(), Fault> {
+        self.say(id, |_| {
+            Ok(Event::Finished {
+                outcome: Outcome::Aborted {
+                    by: by.clone(),
+                    why: why.clone(),
+                },
+            })
+        })
+        .await
+    }
+
+    /// Appends one event after whatever is there, if it may follow that.
+    async fn say(
+        &self,
+        id: &RunId,
+        mut event: impl FnMut(&Run) -> Result<Event, Fault>,
+    ) -> Result<(), Fault> {
+        for _ in 0..OVERTAKEN_MAX {
+            let Loaded { mut run, .. } = self.0.load(id).await?;
+            if run.outcome.is_some() {
+                return Err(Fault::Over {
+                    run: id.clone(),
+                    status: status(&run).as_str(),
+                });
+            }
+            let entry = Entry {
+                seq: run.seq + 1,
+                at_ms: clock::now_ms(),
+                event: event(&run)?,
+            };
+            run.apply(&entry)
+                .map_err(|illegal| Fault::Refused(illegal.message))?;
+            let mut body = Vec::new();
+            tramline_core::journal::encode(&entry, &mut body)
+                .map_err(|error| Fault::Refused(error.to_string()))?;
+            let (seen, last) = (run.seq - 1, run.seq);
+            let append = Append {
+                run: id.clone(),
+                seen,
+                last,
+                body,
+                head: head(&run),
+            };
+            match self.0.store.append(append).await {
+                Ok(()) => {
+                    if let Some(live) = self.0.live().get(id) {
+                        live.word.notify_one();
+                    }
+                    return Ok(());
+                }
+                Err(AppendError::Moved { .. }) => {}
+                Err(AppendError::Store(fault)) => return Err(fault.into()),
+            }
+        }
+        Err(Fault::Refused(format!(
+            "{id} moves on too fast to be reached; try again"
+        )))
+    }
+
+    /// The runs that fit the filter, newest first.
+    pub async fn runs(&self, filter: RunFilter) -> Result<Page, Fault> {
+        Ok(self.0.store.runs(filter).await?)
+    }
+
+    /// A run with its whole journal.
+    pub async fn load(&self, id: &RunId) -> Result<Loaded, Fault> {
+        self.0.load(id).await
+    }
+
+    /// The store behind the engine.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.0.store
+    }
+
+    /// The tools behind the engine.
+    pub fn tools(&self) -> &Arc<dyn Tools> {
+        &self.0.tools
+    }
+
+    /// Stops driving. Runs under way are left as they are and go on when they are resumed.
+    pub fn stop(&self) {
+        self.0.stop.cancel();
+    }
+}
+
+impl Inner {
+    pub(crate) fn live(&self) -> MutexGuard<'_, HashMap<RunId, Arc<Live>>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A seed that no other step of this process gets.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seeds.fetch_add(1, Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,85 @@
+//! From journals back to runs, sharing one compiled graph between all runs of a workflow.
+
+use super::Inner;
+use crate::fault::Fault;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, PoisonError};
+use tramline_core::graph::{Graph, Problem};
+use tramline_core::ids::{RunId, Seq};
+use tramline_core::journal::{self, Entry, Started};
+use tramline_core::run::Run;
+
+/// So many compiled graphs are kept; beyond it the cache starts afresh.
+const GRAPHS_MAX: usize = 256;
+
+/// Compiled graphs by what they were compiled from.
+pub(super) type GraphCache = HashMap<u64, Arc<Graph>>;
+
+/// A run with its journal.
+pub struct Loaded {
+    /// The fold.
+    pub run: Run,
+    /// The journal.
+    pub entries: Vec<Entry>,
+    /// How many bytes it holds.
+    pub bytes: u64,
+}
+
+impl Inner {
+    /// The events after `after`, with their size.
+    pub(crate) async fn read(&self, id: &RunId, after: Seq) -> Result<(Vec<Entry>, u64), Fault> {
+        let (mut entries, mut bytes) = (Vec::new(), 0);
+        for chunk in self.store.read(id, after).await? {
+            bytes += chunk.body.len() as u64;
+            let read =
+                journal::decode(chunk.first, &chunk.body).map_err(|error| Fault::Damaged {
+                    run: id.clone(),
+                    message: error.to_string(),
+                })?;
+            entries.extend(read.into_iter().filter(|entry| entry.seq > after));
+        }
+        Ok((entries, bytes))
+    }
+
+    /// A run from its journal.
+    pub(crate) async fn load(&self, id: &RunId) -> Result<Loaded, Fault> {
+        let (entries, bytes) = self.read(id, 0).await?;
+        if entries.is_empty() {
+            return Err(Fault::NotFound(id.clone()));
+        }
+        let run = Run::fold(id.clone(), entries.iter().cloned(), |started| {
+            self.graph(started)
+        })
+        .map_err(|illegal| Fault::Damaged {
+            run: id.clone(),
+            message: illegal.to_string(),
+        })?;
+        Ok(Loaded {
+            run,
+            entries,
+            bytes,
+        })
+    }
+
+    fn graph(&self, started: &Started) -> Result<Arc<Graph>, Vec<Problem>> {
+        let mut hasher = DefaultHasher::new();
+        serde_json::to_vec(&started.workflow)
+            .unwrap_or_default()
+            .hash(&mut hasher);
+        let key = hasher.finish();
+        let mut graphs = self.graphs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(graph) = graphs.get(&key)
+            && graph.workflow == started.workflow
+        {
+            return Ok(Arc::clone(graph));
+        }
+        let (graph, _) = Graph::build(Arc::clone(&started.workflow))?;
+        let graph = Arc::new(graph);
+        if graphs.len() >= GRAPHS_MAX {
+            graphs.clear();
+        }
+        graphs.insert(key, Arc::clone(&graph));
+        Ok(graph)
+    }
+}

@@ -1,0 +1,160 @@
+//! A run's journal on its way to the store: what is recorded, what is sent, what is durable.
+//!
+//! Events are applied when recorded and sent in batches, one batch at a time. Nothing that
+//! depends on an event may leave the process before [`Ledger::durable`] has reached it; what
+//! never left is simply recomputed when somebody else's event came first.
+
+use crate::clock;
+use crate::fault::Fault;
+use crate::seams::{Append, AppendError, Head, Status, Store};
+use futures_util::future::BoxFuture;
+use std::sync::Arc;
+use tramline_core::ids::Seq;
+use tramline_core::journal::{self, Entry, Event, Outcome};
+use tramline_core::run::Run;
+
+/// So many recorded events are sent even if nothing waits for them: bounds what is recomputed.
+const BATCH_EVENTS_MAX: usize = 256;
+/// So many recorded bytes are sent even if nothing waits for them: bounds memory.
+const BATCH_BYTES_MAX: usize = 1 << 20;
+
+/// The end of a journal that is not all durable yet.
+pub(crate) struct Ledger {
+    store: Arc<dyn Store>,
+    /// The last event that is durable.
+    pub(crate) durable: Seq,
+    /// The bytes of the whole journal.
+    pub(crate) bytes: u64,
+    sent: Vec<Entry>,
+    recorded: Vec<Entry>,
+    body: Vec<u8>,
+    sending: Option<BoxFuture<'static, Result<(), AppendError>>>,
+}
+
+impl Ledger {
+    pub(crate) fn new(store: Arc<dyn Store>, durable: Seq, bytes: u64) -> Self {
+        let (sent, recorded, body) = (Vec::new(), Vec::new(), Vec::new());
+        Self {
+            store,
+            durable,
+            bytes,
+            sent,
+            recorded,
+            body,
+            sending: None,
+        }
+    }
+
+    /// Records the beginning of a run, which is not applied but made.
+    pub(crate) fn open(&mut self, entry: Entry) -> Result<(), Fault> {
+        self.write(entry)
+    }
+
+    /// Records an event and applies it.
+    pub(crate) fn record(&mut self, run: &mut Run, event: Event) -> Result<Seq, Fault> {
+        let entry = Entry {
+            seq: run.seq + 1,
+            at_ms: clock::now_ms(),
+            event,
+        };
+        run.apply(&entry)
+            .map_err(|illegal| damaged(run, &illegal))?;
+        let seq = entry.seq;
+        self.write(entry)?;
+        Ok(seq)
+    }
+
+    fn write(&mut self, entry: Entry) -> Result<(), Fault> {
+        let before = self.body.len();
+        journal::encode(&entry, &mut self.body)
+            .map_err(|error| Fault::Refused(format!("an event cannot be written: {error}")))?;
+        self.bytes += (self.body.len() - before) as u64;
+        self.recorded.push(entry);
+        Ok(())
+    }
+
+    /// Whether enough has gathered that it should be sent before more is recorded.
+    pub(crate) fn is_full(&self) -> bool {
+        self.recorded.len() >= BATCH_EVENTS_MAX || self.body.len() >= BATCH_BYTES_MAX
+    }
+
+    /// Whether everything recorded is durable.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.recorded.is_empty() && self.sending.is_none()
+    }
+
+    /// Whether a batch is under way.
+    pub(crate) fn is_sending(&self) -> bool {
+        self.sending.is_some()
+    }
+
+    /// Begins to send what is recorded, unless a batch is under way.
+    pub(crate) fn send(&mut self, run: &Run) {
+        if self.sending.is_some() || self.recorded.is_empty() {
+            return;
+        }
+        self.sent = std::mem::take(&mut self.recorded);
+        let append = Append {
+            run: run.id.clone(),
+            seen: self.durable,
+            last: self.sent.last().map_or(self.durable, |entry| entry.seq),
+            body: std::mem::take(&mut self.body),
+            head: head(run),
+        };
+        let store = Arc::clone(&self.store);
+        self.sending = Some(Box::pin(async move { store.append(append).await }));
+    }
+
+    /// Waits for the batch under way. Cancel-safe: what was not awaited to its end goes on.
+    pub(crate) async fn sent(&mut self) -> Result<(), AppendError> {
+        let Some(sending) = &mut self.sending else {
+            return std::future::pending().await;
+        };
+        let done = sending.await;
+        self.sending = None;
+        if done.is_ok() {
+            self.durable = self.sent.last().map_or(self.durable, |entry| entry.seq);
+            self.sent.clear();
+        }
+        done
+    }
+
+    /// Gives up what is not durable, after somebody else's event came first, and hands it over.
+    pub(crate) fn discard(&mut self) -> Vec<Entry> {
+        self.body.clear();
+        self.sending = None;
+        let mut entries = std::mem::take(&mut self.sent);
+        entries.append(&mut self.recorded);
+        entries
+    }
+}
+
+/// What the list of runs shows of a run.
+pub(crate) fn head(run: &Run) -> Head {
+    Head {
+        status: status(run),
+        workflow: run.graph.workflow.name.clone(),
+        session: run.started.session.clone(),
+        started_ms: run.started_ms,
+        updated_ms: run.updated_ms,
+    }
+}
+
+/// How a run stands.
+pub fn status(run: &Run) -> Status {
+    match &run.outcome {
+        Some(Outcome::Completed { .. }) => Status::Completed,
+        Some(Outcome::Failed { .. }) => Status::Failed,
+        Some(Outcome::Rejected { .. }) => Status::Rejected,
+        Some(Outcome::Aborted { .. }) => Status::Aborted,
+        None if run.is_paused() => Status::Paused,
+        None => Status::Running,
+    }
+}
+
+pub(crate) fn damaged(run: &Run, illegal: &impl ToString) -> Fault {
+    Fault::Damaged {
+        run: run.id.clone(),
+        message: illegal.to_string(),
+    }
+}

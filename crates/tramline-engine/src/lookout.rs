@@ -1,0 +1,42 @@
+//! Notices what other processes append to the runs that this one drives.
+
+use crate::engine::Inner;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// How often at most the store is asked: answers come from people, 25 ms is soon.
+const PAUSE_BETWEEN: Duration = Duration::from_millis(25);
+
+/// Runs shorter than this end without anybody having looked: watching costs a thread.
+const FIRST_LOOK: Duration = Duration::from_millis(50);
+
+/// Rings the drivers of runs whose journals others have added to, as long as the engine lives.
+pub(crate) async fn watch(engine: Weak<Inner>) {
+    tokio::time::sleep(FIRST_LOOK).await;
+    let Some(mut changes) = engine.upgrade().map(|inner| inner.store.changes()) else {
+        return;
+    };
+    // Something may have come before the first look.
+    changes.mark_changed();
+    while changes.changed().await.is_ok() {
+        let Some(inner) = engine.upgrade() else {
+            return;
+        };
+        let live: Vec<_> = inner
+            .live()
+            .iter()
+            .map(|(run, live)| (run.clone(), Arc::clone(live)))
+            .collect();
+        for (run, live) in live {
+            let Ok(Some(row)) = inner.store.row(&run).await else {
+                continue;
+            };
+            if row.last > live.known.load(Ordering::Acquire) {
+                live.word.notify_one();
+            }
+        }
+        drop(inner);
+        tokio::time::sleep(PAUSE_BETWEEN).await;
+    }
+}

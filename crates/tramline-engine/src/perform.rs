@@ -1,0 +1,59 @@
+//! One attempt of one step: the call, its time-out, its cancellation.
+
+use crate::seams::{Call, Tools};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use tramline_core::failure::{Failure, FailureKind};
+use tramline_core::ids::{RunId, StepNo, ToolName};
+use tramline_core::{Str, Value};
+
+/// A call gets so long to end by itself after its time is up, so that it can tell its server.
+const CANCEL_GRACE: Duration = Duration::from_millis(500);
+
+/// What one attempt needs to know.
+pub(crate) struct Attempt {
+    pub(crate) tool: ToolName,
+    pub(crate) arguments: Value,
+    pub(crate) key: Str,
+    pub(crate) timeout: Duration,
+    pub(crate) cancel: CancellationToken,
+}
+
+/// The key that stays the same for every repetition of a step.
+pub(crate) fn key(run: &RunId, step: StepNo) -> Str {
+    format!("{run}/{step}").into()
+}
+
+/// Calls once and waits for the answer, at most for the time given.
+pub(crate) async fn attempt(tools: Arc<dyn Tools>, attempt: Attempt) -> Result<Value, Failure> {
+    let Attempt {
+        tool,
+        arguments,
+        key,
+        timeout,
+        cancel,
+    } = attempt;
+    let name = tool.clone();
+    let call = tools.call(Call {
+        tool,
+        arguments,
+        key,
+        timeout,
+        cancel: cancel.clone(),
+        progress: None,
+    });
+    tokio::pin!(call);
+    match tokio::time::timeout(timeout, &mut call).await {
+        Ok(answer) => answer,
+        Err(_) => {
+            cancel.cancel();
+            // Whatever it says now comes too late; it only gets the time to say goodbye.
+            let _ = tokio::time::timeout(CANCEL_GRACE, &mut call).await;
+            Err(Failure::new(
+                FailureKind::Timeout,
+                format!("{name} gave no answer within {} ms", timeout.as_millis()),
+            ))
+        }
+    }
+}
