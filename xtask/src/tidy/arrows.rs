@@ -74,7 +74,7 @@ const RULES: &[Rule] = &[
         name: "tramline-engine",
         below: &["tramline-core"],
         vendors: VENDORS,
-        words: &["std::fs", "std::net", "std::process"],
+        words: &["std::fs", "std::net", "process::Command"],
     },
     Rule {
         name: "tramline-store",
@@ -97,11 +97,18 @@ const RULES: &[Rule] = &[
         below: &[
             "tramline-mcp",
             "tramline-store",
+            "tramline-builtin",
             "tramline-engine",
             "tramline-core",
         ],
         vendors: &[MCP, SQLITE],
         words: &[],
+    },
+    Rule {
+        name: "tramline-builtin",
+        below: &["tramline-engine", "tramline-core"],
+        vendors: &[MCP, SQLITE, "axum", "clap"],
+        words: &["tramline_core::graph", "tramline_core::run", "tramline_core::journal"],
     },
     Rule {
         name: "tramline-unruly",
