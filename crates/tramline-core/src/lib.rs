@@ -13,6 +13,7 @@ pub mod run;
 pub mod scope;
 pub mod step;
 pub mod text;
+pub mod trace;
 pub mod workflow;
 
 /// What evaluations are bounded by, and what they fail with.

@@ -13,9 +13,11 @@ mod recover;
 pub mod seams;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod toolbox;
 
 pub use drive::Ended;
 pub use engine::{Engine, Follow, Handle, Loaded, Options, Start};
 pub use fault::Fault;
 pub use ledger::status;
 pub use recover::Recovered;
+pub use toolbox::Toolbox;

@@ -1,1 +1,3 @@
 //! The only crate that knows MCP: downstream servers as tools, and Tramline as a server.
+
+pub mod server;

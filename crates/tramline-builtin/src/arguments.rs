@@ -1,0 +1,80 @@
+//! Reading a tool's arguments: what is missing or of the wrong type is said by name.
+
+use tramline_core::Value;
+use tramline_core::failure::{Failure, FailureKind};
+
+/// A tool's arguments.
+pub(crate) struct Arguments<'a> {
+    tool: &'static str,
+    values: &'a Value,
+}
+
+impl<'a> Arguments<'a> {
+    /// The arguments of `tool`, none of which may be unknown to it.
+    pub(crate) fn new(
+        tool: &'static str,
+        values: &'a Value,
+        known: &[&str],
+    ) -> Result<Self, Failure> {
+        let Some(map) = values.as_object() else {
+            return Err(bad(format!(
+                "{tool} takes an object of arguments, not {}",
+                values.kind()
+            )));
+        };
+        match map.keys().find(|key| !known.contains(&key.as_str())) {
+            Some(key) => Err(bad(format!(
+                "{tool} has no argument `{key}`; it takes {}",
+                known.join(", ")
+            ))),
+            None => Ok(Self { tool, values }),
+        }
+    }
+
+    /// A text that must be there.
+    pub(crate) fn text(&self, name: &str) -> Result<&'a str, Failure> {
+        self.values
+            .get(name)
+            .and_then(Value::as_str)
+            .ok_or_else(|| self.wrong(name, "a string"))
+    }
+
+    /// A text that may be there.
+    pub(crate) fn text_or(&self, name: &str, default: &'a str) -> Result<&'a str, Failure> {
+        match self.values.get(name) {
+            None | Some(Value::Null) => Ok(default),
+            Some(_) => self.text(name),
+        }
+    }
+
+    /// A truth value that may be there.
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, Failure> {
+        match self.values.get(name) {
+            None | Some(Value::Null) => Ok(false),
+            Some(value) => value
+                .as_bool()
+                .ok_or_else(|| self.wrong(name, "true or false")),
+        }
+    }
+
+    /// Whatever is there.
+    pub(crate) fn any(&self, name: &str) -> Option<&'a Value> {
+        self.values.get(name).filter(|value| !value.is_null())
+    }
+
+    /// The failure of an argument that is missing or of the wrong type.
+    pub(crate) fn wrong(&self, name: &str, wanted: &str) -> Failure {
+        let found = match self.values.get(name) {
+            None => "it is missing".to_owned(),
+            Some(value) => format!("it is {}", value.kind()),
+        };
+        bad(format!(
+            "{}: `{name}` must be {wanted}, but {found}",
+            self.tool
+        ))
+    }
+}
+
+pub(crate) fn bad(message: String) -> Failure {
+    Failure::new(FailureKind::BadArguments, message)
+}

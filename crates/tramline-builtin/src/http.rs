@@ -1,0 +1,245 @@
+//! `http`: a request to an allowed host. Nothing is allowed until the operator says so.
+
+use crate::arguments::{Arguments, bad};
+use crate::described;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use reqwest::{Client, Method, Url, redirect};
+use std::fmt;
+use std::str::FromStr;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tramline_core::failure::{Failure, FailureKind};
+use tramline_core::{Map, Value};
+use tramline_engine::seams::{Hints, Tool};
+
+/// Larger bodies are refused: what comes back goes into the journal.
+const BODY_BYTES_MAX: usize = 16 << 20;
+/// More redirections than this are a loop.
+const REDIRECTS_MAX: usize = 5;
+
+/// A host that may be called: `api.example.com`, `*.example.com`, `localhost:8080`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostPattern {
+    host: String,
+    below: bool,
+    port: Option<u16>,
+}
+
+impl FromStr for HostPattern {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong =
+            || format!("`{text}` is no host; write api.example.com, *.example.com or host:port");
+        let (host, port) = match text.rsplit_once(':') {
+            Some((host, port)) if !host.ends_with(':') => {
+                (host, Some(port.parse().map_err(|_| wrong())?))
+            }
+            _ => (text, None),
+        };
+        let (host, below) = host
+            .strip_prefix("*.")
+            .map_or((host, false), |host| (host, true));
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-._[]:".contains(c);
+        if host.is_empty() || !host.chars().all(plain) {
+            return Err(wrong());
+        }
+        Ok(Self {
+            host: host.to_ascii_lowercase(),
+            below,
+            port,
+        })
+    }
+}
+
+impl fmt::Display for HostPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", if self.below { "*." } else { "" }, self.host)?;
+        self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
+    }
+}
+
+impl HostPattern {
+    fn fits(&self, url: &Url) -> bool {
+        let Some(host) = url.host_str().map(str::to_ascii_lowercase) else {
+            return false;
+        };
+        let named = if self.below {
+            host.strip_suffix(&self.host)
+                .is_some_and(|rest| rest.ends_with('.'))
+        } else {
+            host == self.host
+        };
+        named
+            && self
+                .port
+                .is_none_or(|port| url.port_or_known_default() == Some(port))
+    }
+}
+
+pub(crate) fn tool() -> (&'static str, Tool) {
+    described(
+        "http",
+        "Makes an HTTP request to an allowed host. A JSON body comes back parsed. A status of \
+         400 or more is a failure.",
+        Hints {
+            open_world: Some(true),
+            ..Hints::default()
+        },
+        r#"{"type":"object","properties":{"url":{"type":"string"},"method":{"type":"string"},"headers":{"type":"object"},"body":{}},"required":["url"],"additionalProperties":false}"#,
+        r#"{"type":"object","properties":{"status":{"type":"integer"},"headers":{"type":"object"},"body":{}},"required":["status","headers","body"]}"#,
+    )
+}
+
+pub(crate) struct Http {
+    hosts: Arc<[HostPattern]>,
+    /// Made at the first request: loading certificates takes longer than a whole small run.
+    client: OnceLock<Result<Client, String>>,
+}
+
+impl Http {
+    pub(crate) fn new(hosts: Vec<HostPattern>) -> Self {
+        Self {
+            hosts: hosts.into(),
+            client: OnceLock::new(),
+        }
+    }
+
+    fn client(&self) -> Result<&Client, Failure> {
+        let made = self.client.get_or_init(|| {
+            let hosts = Arc::clone(&self.hosts);
+            let policy = redirect::Policy::custom(move |attempt| {
+                if attempt.previous().len() > REDIRECTS_MAX {
+                    attempt.error("too many redirections")
+                } else if hosts.iter().any(|pattern| pattern.fits(attempt.url())) {
+                    attempt.follow()
+                } else {
+                    attempt.error("redirected to a host that is not allowed")
+                }
+            });
+            Client::builder()
+                .redirect(policy)
+                .no_proxy()
+                .build()
+                .map_err(|error| error.to_string())
+        });
+        made.as_ref()
+            .map_err(|error| Failure::new(FailureKind::Unavailable, error.clone()))
+    }
+
+    pub(crate) async fn call(&self, values: &Value, timeout: Duration) -> Result<Value, Failure> {
+        let given = Arguments::new("http", values, &["url", "method", "headers", "body"])?;
+        let url = self.allowed(given.text("url")?)?;
+        let method = given.text_or("method", "GET")?.to_ascii_uppercase();
+        let method = Method::from_bytes(method.as_bytes())
+            .map_err(|_| bad(format!("http: `{method}` is no method")))?;
+        let mut request = self.client()?.request(method, url.clone()).timeout(timeout);
+        for (name, value) in given
+            .any("headers")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flat_map(Map::iter)
+        {
+            let text = value
+                .as_str()
+                .ok_or_else(|| bad(format!("http: header `{name}` must be a string")))?;
+            request = request.header(name.as_str(), text);
+        }
+        request = match given.any("body") {
+            None => request,
+            Some(Value::String(text)) => request.body(text.to_string()),
+            Some(other) => request
+                .header("content-type", "application/json")
+                .body(other.to_json()),
+        };
+        let answer = request
+            .send()
+            .await
+            .map_err(|error| unreachable_host(&url, &error))?;
+        answered(answer, &url).await
+    }
+
+    fn allowed(&self, text: &str) -> Result<Url, Failure> {
+        let url = Url::parse(text).map_err(|error| bad(format!("http: `{text}`: {error}")))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(bad(format!("http: `{}` is no http address", url.scheme())));
+        }
+        if self.hosts.iter().any(|pattern| pattern.fits(&url)) {
+            return Ok(url);
+        }
+        let hosts: Vec<_> = self.hosts.iter().map(ToString::to_string).collect();
+        let host = url.host_str().unwrap_or_default();
+        let allowed = if hosts.is_empty() {
+            "none is".to_owned()
+        } else {
+            hosts.join(", ")
+        };
+        let message = format!(
+            "`{host}` is not an allowed host (allowed: {allowed}); --allow-host {host} allows it"
+        );
+        Err(Failure::new(FailureKind::Forbidden, message))
+    }
+}
+
+fn unreachable_host(url: &Url, error: &reqwest::Error) -> Failure {
+    let kind = if error.is_timeout() {
+        FailureKind::Timeout
+    } else {
+        FailureKind::Unavailable
+    };
+    // The address is said without its query, which may hold a key.
+    let place = format!("{}{}", url.host_str().unwrap_or_default(), url.path());
+    let cause =
+        std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));
+    let what = if error.is_timeout() {
+        "no answer in time"
+    } else {
+        "no answer"
+    };
+    Failure::new(kind, format!("{place}: {what}{cause}"))
+}
+
+async fn answered(mut answer: reqwest::Response, url: &Url) -> Result<Value, Failure> {
+    let status = answer.status();
+    let headers: Map = answer
+        .headers()
+        .iter()
+        .map(|(name, value)| {
+            (
+                name.as_str(),
+                String::from_utf8_lossy(value.as_bytes())
+                    .into_owned()
+                    .into(),
+            )
+        })
+        .collect();
+    let mut bytes = Vec::new();
+    while let Some(part) = answer
+        .chunk()
+        .await
+        .map_err(|error| unreachable_host(url, &error))?
+    {
+        if bytes.len() + part.len() > BODY_BYTES_MAX {
+            let message = format!("the answer holds more than {BODY_BYTES_MAX} bytes");
+            return Err(Failure::new(FailureKind::BadAnswer, message));
+        }
+        bytes.extend_from_slice(&part);
+    }
+    let body = match String::from_utf8(bytes) {
+        Ok(text) => Value::from_json(&text).unwrap_or_else(|_| text.into()),
+        Err(binary) => STANDARD.encode(binary.as_bytes()).into(),
+    };
+    let answer = Value::object([
+        ("status", u32::from(status.as_u16()).into()),
+        ("headers", headers.into()),
+        ("body", body),
+    ]);
+    if status.as_u16() >= 400 {
+        let place = format!("{}{}", url.host_str().unwrap_or_default(), url.path());
+        return Err(
+            Failure::new(FailureKind::Tool, format!("{place} answered {status}")).with_data(answer),
+        );
+    }
+    Ok(answer)
+}

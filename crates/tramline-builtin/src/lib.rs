@@ -1,0 +1,117 @@
+//! The tools that need no server: files inside allowed roots, http to allowed hosts.
+//!
+//! May not know MCP, stores or graphs. In a YAML graph they stand under `server: builtin`.
+
+use async_trait::async_trait;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tramline_core::Value;
+use tramline_core::failure::{Failure, FailureKind};
+use tramline_core::ids::ToolName;
+use tramline_core::text::nearest;
+use tramline_engine::seams::{Call, Hints, Listing, Tool, Tools};
+
+mod arguments;
+mod files;
+mod http;
+mod roots;
+
+pub use http::HostPattern;
+pub use roots::{BadRoot, Roots};
+
+/// The name that graphs call these tools by.
+pub const SERVER: &str = "builtin";
+
+/// What the built-in tools may touch.
+#[derive(Clone, Debug, Default)]
+pub struct Allowed {
+    /// The directories in which files may be read and written.
+    pub roots: Vec<PathBuf>,
+    /// The hosts that may be called.
+    pub hosts: Vec<HostPattern>,
+}
+
+/// The built-in tools.
+pub struct Builtin {
+    roots: Arc<Roots>,
+    http: http::Http,
+    tools: BTreeMap<&'static str, Arc<Tool>>,
+}
+
+impl Builtin {
+    /// The tools over what they may touch.
+    pub fn new(allowed: Allowed) -> Result<Self, BadRoot> {
+        let described = files::tools().into_iter().chain([http::tool()]);
+        Ok(Self {
+            roots: Arc::new(Roots::open(&allowed.roots)?),
+            http: http::Http::new(allowed.hosts),
+            tools: described
+                .map(|(name, tool)| (name, Arc::new(tool)))
+                .collect(),
+        })
+    }
+
+    fn tool(&self, name: &ToolName) -> Result<&Arc<Tool>, Failure> {
+        self.tools.get(name.tool.as_str()).ok_or_else(|| {
+            let near = nearest(&name.tool, self.tools.keys().copied())
+                .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            let message = format!("there is no built-in tool `{}`{near}", name.tool);
+            Failure::new(FailureKind::UnknownTool, message)
+        })
+    }
+}
+
+#[async_trait]
+impl Tools for Builtin {
+    fn known(&self, name: &ToolName) -> Option<Arc<Tool>> {
+        self.tools.get(name.tool.as_str()).cloned()
+    }
+
+    async fn find(&self, name: &ToolName) -> Result<Arc<Tool>, Failure> {
+        self.tool(name).cloned()
+    }
+
+    async fn list(&self) -> Vec<Listing> {
+        vec![Listing {
+            server: SERVER.into(),
+            tools: Ok(self.tools.values().cloned().collect()),
+        }]
+    }
+
+    async fn call(&self, call: Call) -> Result<Value, Failure> {
+        self.tool(&call.tool)?;
+        let cancel = call.cancel.clone();
+        let work = async {
+            match call.tool.tool.as_str() {
+                "http" => self.http.call(&call.arguments, call.timeout).await,
+                _ => files::call(&self.roots, &call.tool.tool, call.arguments.clone()).await,
+            }
+        };
+        tokio::select! {
+            done = work => done,
+            () = cancel.cancelled() => {
+                Err(Failure::new(FailureKind::Cancelled, format!("{} was cancelled", call.tool)))
+            }
+        }
+    }
+}
+
+fn described(
+    name: &'static str,
+    description: &str,
+    hints: Hints,
+    input: &str,
+    output: &str,
+) -> (&'static str, Tool) {
+    let schema = |text: &str| Value::from_json(text).unwrap_or_default();
+    let tool = Tool {
+        name: ToolName::new(SERVER, name),
+        title: None,
+        description: Some(description.into()),
+        input_schema: schema(input),
+        output_schema: Some(schema(output)),
+        hints,
+    };
+    (name, tool)
+}

@@ -1,0 +1,59 @@
+//! Everything callable in one place: each server's name leads to who serves it.
+
+use crate::seams::{Call, Listing, Tool, Tools};
+use async_trait::async_trait;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tramline_core::failure::Failure;
+use tramline_core::ids::ToolName;
+use tramline_core::{Str, Value};
+
+/// Tools of several origins. Names that nobody claimed go to the last resort.
+pub struct Toolbox {
+    named: BTreeMap<Str, Arc<dyn Tools>>,
+    rest: Arc<dyn Tools>,
+}
+
+impl Toolbox {
+    /// A toolbox in which every server is one of `rest`.
+    pub fn new(rest: Arc<dyn Tools>) -> Self {
+        Self {
+            named: BTreeMap::new(),
+            rest,
+        }
+    }
+
+    /// The same with one server's name served by `tools`.
+    #[must_use]
+    pub fn with(mut self, server: impl Into<Str>, tools: Arc<dyn Tools>) -> Self {
+        self.named.insert(server.into(), tools);
+        self
+    }
+
+    fn of(&self, name: &ToolName) -> &Arc<dyn Tools> {
+        self.named.get(&name.server).unwrap_or(&self.rest)
+    }
+}
+
+#[async_trait]
+impl Tools for Toolbox {
+    fn known(&self, name: &ToolName) -> Option<Arc<Tool>> {
+        self.of(name).known(name)
+    }
+
+    async fn find(&self, name: &ToolName) -> Result<Arc<Tool>, Failure> {
+        self.of(name).find(name).await
+    }
+
+    async fn list(&self) -> Vec<Listing> {
+        let mut listings = Vec::new();
+        for tools in self.named.values().chain([&self.rest]) {
+            listings.extend(tools.list().await);
+        }
+        listings
+    }
+
+    async fn call(&self, call: Call) -> Result<Value, Failure> {
+        self.of(&call.tool).call(call).await
+    }
+}

@@ -1,0 +1,136 @@
+//! Streamable HTTP: loopback unless told otherwise, foreign origins refused, a token beyond it.
+
+use super::Server;
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+/// How to serve over HTTP.
+#[derive(Clone, Debug)]
+pub struct Http {
+    /// Where to listen.
+    pub address: SocketAddr,
+    /// What callers must show as `Authorization: Bearer …`.
+    pub token: Option<String>,
+}
+
+/// Why HTTP cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpFault {
+    /// Beyond loopback without a token.
+    #[error(
+        "{0} can be reached by others, so it needs a token: set TRAMLINE_TOKEN, or listen on 127.0.0.1"
+    )]
+    Open(SocketAddr),
+    /// The address cannot be had.
+    #[error("{address} cannot be listened on: {error}")]
+    Taken {
+        /// Which one.
+        address: SocketAddr,
+        /// Why.
+        error: std::io::Error,
+    },
+}
+
+/// A listener with its server, ready to go.
+pub struct Listening {
+    /// The address that was given, its port filled in.
+    pub address: SocketAddr,
+    listener: TcpListener,
+    routes: Router,
+    stop: CancellationToken,
+}
+
+impl Server {
+    /// Begins to listen; [`Listening::serve`] answers.
+    pub async fn listen(self, http: Http, stop: CancellationToken) -> Result<Listening, HttpFault> {
+        if !http.address.ip().is_loopback() && http.token.is_none() {
+            return Err(HttpFault::Open(http.address));
+        }
+        let taken = |error| HttpFault::Taken {
+            address: http.address,
+            error,
+        };
+        let listener = TcpListener::bind(http.address).await.map_err(taken)?;
+        let address = listener.local_addr().map_err(taken)?;
+        let routes = Router::new()
+            .nest_service("/mcp", self.service(address, &stop))
+            .layer(middleware::from_fn_with_state(Arc::new(http.token), admit));
+        Ok(Listening {
+            address,
+            listener,
+            routes,
+            stop,
+        })
+    }
+
+    fn service(
+        self,
+        address: SocketAddr,
+        stop: &CancellationToken,
+    ) -> StreamableHttpService<Self, LocalSessionManager> {
+        let port = address.port();
+        let mut config = StreamableHttpServerConfig::default()
+            .with_cancellation_token(stop.child_token())
+            .with_allowed_origins([
+                format!("http://localhost:{port}"),
+                format!("http://127.0.0.1:{port}"),
+                format!("http://[::1]:{port}"),
+            ])
+            .enforce_origin_validation();
+        if !address.ip().is_loopback() {
+            // Names under which others reach us are theirs to choose; the token admits them.
+            config = config.disable_allowed_hosts();
+        }
+        StreamableHttpService::new(
+            move || Ok(self.clone()),
+            Arc::new(LocalSessionManager::default()),
+            config,
+        )
+    }
+}
+
+impl Listening {
+    /// Answers until told to stop.
+    pub async fn serve(self) -> std::io::Result<()> {
+        let stop = self.stop.clone();
+        axum::serve(self.listener, self.routes)
+            .with_graceful_shutdown(async move { stop.cancelled().await })
+            .await
+    }
+}
+
+/// Lets a request through that shows the token, if there is one.
+async fn admit(State(token): State<Arc<Option<String>>>, request: Request, next: Next) -> Response {
+    let Some(token) = token.as_ref() else {
+        return next.run(request).await;
+    };
+    let shown = request
+        .headers()
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.strip_prefix("Bearer "));
+    if shown.is_some_and(|shown| same(shown.as_bytes(), token.as_bytes())) {
+        return next.run(request).await;
+    }
+    let says = [(header::WWW_AUTHENTICATE, "Bearer")];
+    (
+        StatusCode::UNAUTHORIZED,
+        says,
+        "show the token as `Authorization: Bearer …`",
+    )
+        .into_response()
+}
+
+/// Compares in a time that does not tell how much was right.
+fn same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
+}

@@ -1,0 +1,136 @@
+//! The shape of every answer to a tool call.
+
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
+use tramline_core::failure::Failure;
+use tramline_core::graph::Graph;
+use tramline_core::ids::{Checkpoint, NodeIx, RunId, Seq};
+use tramline_core::journal::{Outcome, Pause};
+use tramline_core::{Map, Value};
+use tramline_engine::Fault;
+
+/// How a run ended, for its caller.
+pub(super) fn outcome(graph: &Graph, run: &RunId, outcome: &Outcome) -> CallToolResult {
+    match outcome {
+        Outcome::Completed { result } => success(result),
+        Outcome::Failed { failure, node } => failed(graph, run, failure, *node),
+        Outcome::Rejected { node, why } => {
+            let mut error = error_of(graph, run, "rejected", *node);
+            error.insert("message", said("a person said no", why.as_deref()).into());
+            errored(error)
+        }
+        Outcome::Aborted { by, why } => {
+            let mut error = error_of(graph, run, "aborted", None);
+            error.insert(
+                "message",
+                said(&format!("aborted by {by}"), why.as_deref()).into(),
+            );
+            errored(error)
+        }
+    }
+}
+
+fn said(what: &str, why: Option<&str>) -> String {
+    why.map_or_else(|| what.to_owned(), |why| format!("{what}: {why}"))
+}
+
+/// A result: an object goes in as it is, anything else under `result`; text always beside it.
+fn success(result: &Value) -> CallToolResult {
+    let text = match result {
+        Value::String(text) => text.to_string(),
+        other => other.to_json(),
+    };
+    let mut reply = CallToolResult::success(vec![ContentBlock::text(text)]);
+    reply.structured_content = Some(match result {
+        Value::Object(_) => serde_json::Value::from(result),
+        other => serde_json::json!({ "result": serde_json::Value::from(other) }),
+    });
+    reply
+}
+
+/// The schema of what [`success`] puts under `structuredContent`.
+pub(super) fn output_schema(schema: &Value) -> JsonObject {
+    let plain = serde_json::Value::from(schema);
+    let is_object = schema.get("type").and_then(Value::as_str) == Some("object");
+    match plain {
+        serde_json::Value::Object(map) if is_object => map,
+        other => {
+            let mut wrapped = JsonObject::new();
+            wrapped.insert("type".into(), "object".into());
+            wrapped.insert("properties".into(), serde_json::json!({ "result": other }));
+            wrapped.insert("required".into(), serde_json::json!(["result"]));
+            wrapped
+        }
+    }
+}
+
+fn failed(graph: &Graph, run: &RunId, failure: &Failure, node: Option<NodeIx>) -> CallToolResult {
+    let mut error = error_of(graph, run, failure.kind.code(), node);
+    error.insert("message", failure.message.as_str().into());
+    if let Some(data) = &failure.data {
+        error.insert("data", data.clone());
+    }
+    errored(error)
+}
+
+fn error_of(graph: &Graph, run: &RunId, code: &str, node: Option<NodeIx>) -> Map {
+    let mut error = Map::new();
+    error.insert("code", code.into());
+    if let Some(node) = node {
+        error.insert("node", graph.node(node).id.clone().into());
+    }
+    error.insert("run_id", run.as_str().into());
+    error
+}
+
+/// A run that waits for a person: nothing failed, but there is no result to give.
+pub(super) fn paused(graph: &Graph, run: &RunId, pauses: &[(Seq, Pause)]) -> CallToolResult {
+    let waiting = pauses.iter().map(|(seq, pause)| {
+        let point = Checkpoint {
+            run: run.clone(),
+            seq: *seq,
+        };
+        let mut shown = Map::new();
+        shown.insert("checkpoint_id", point.to_string().into());
+        match pause {
+            Pause::Layer { index } => {
+                shown.insert("waits_for", "the next layer".into());
+                shown.insert("layer_index", (*index).into());
+            }
+            Pause::Approval { node, reason } => {
+                shown.insert("waits_for", "approval".into());
+                shown.insert("node", graph.node(*node).id.clone().into());
+                shown.insert("reason", reason.clone().into());
+            }
+            Pause::InDoubt { node, .. } => {
+                shown.insert(
+                    "waits_for",
+                    "a decision about a call that may have happened".into(),
+                );
+                shown.insert("node", graph.node(*node).id.clone().into());
+            }
+        }
+        Value::from(shown)
+    });
+    let mut error = error_of(graph, run, "paused", None);
+    let message = format!("the run waits for a person; `tramline runs show {run}` tells for what");
+    error.insert("message", message.into());
+    error.insert("waiting", Value::array(waiting));
+    errored(error)
+}
+
+/// What went wrong before or beside a run.
+pub(super) fn fault(fault: &Fault, run: Option<&RunId>) -> CallToolResult {
+    let mut error = Map::new();
+    error.insert("message", fault.to_string().into());
+    if let Some(run) = run {
+        error.insert("run_id", run.as_str().into());
+    }
+    errored(error)
+}
+
+fn errored(error: Map) -> CallToolResult {
+    let whole = Value::object([("error", Value::from(error))]);
+    let mut reply = CallToolResult::error(vec![ContentBlock::text(whole.to_json())]);
+    reply.structured_content = Some(serde_json::Value::from(&whole));
+    reply
+}
