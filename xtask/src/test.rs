@@ -63,12 +63,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     });
     // Tests start programs of other packages than their own; cargo builds only those of theirs.
     let built = report.check("build", |_| {
-        shell::run(&mut shell::cargo(&[
-            "build",
-            "--quiet",
-            "--workspace",
-            "--bins",
-        ]))
+        let all_but_us = ["--workspace", "--exclude", "xtask", "--bins"];
+        shell::run(shell::cargo(&["build", "--quiet"]).args(all_but_us))
     });
     if built {
         report.check("tests", tests);

@@ -108,7 +108,11 @@ const RULES: &[Rule] = &[
         name: "tramline-builtin",
         below: &["tramline-engine", "tramline-core"],
         vendors: &[MCP, SQLITE, "axum", "clap"],
-        words: &["tramline_core::graph", "tramline_core::run", "tramline_core::journal"],
+        words: &[
+            "tramline_core::graph",
+            "tramline_core::run",
+            "tramline_core::journal",
+        ],
     },
     Rule {
         name: "tramline-unruly",

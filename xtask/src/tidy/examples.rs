@@ -14,6 +14,13 @@ const EXPECTED: &str = "expected.json";
 const STATUSES: [&str; 4] = ["completed", "failed", "paused", "rejected"];
 
 pub(super) fn check(root: &Path, found: &mut Found) -> Result<()> {
+    let there_is_a_binary = root.join("crates/tramline/src/main.rs").is_file();
+    if there_is_a_binary && !is_run(root)? {
+        found.complain(
+            EXAMPLES,
+            format!("no test under crates/ runs the cases of *.{EXPECTED}"),
+        );
+    }
     for path in paths::files(&root.join(EXAMPLES), "yaml")? {
         let place = paths::relative(root, &path);
         let expected = path.with_extension(EXPECTED);
@@ -44,6 +51,17 @@ pub(super) fn check(root: &Path, found: &mut Found) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether a test reads what is expected of the examples.
+fn is_run(root: &Path) -> Result<bool> {
+    for path in paths::files(&root.join("crates"), "rs")? {
+        let of_tests = paths::relative(root, &path).contains("/tests");
+        if of_tests && paths::read(&path)?.contains(EXPECTED) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn wrong(case: &Value) -> Option<String> {
