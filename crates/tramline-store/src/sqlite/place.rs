@@ -167,6 +167,9 @@ impl Place {
         let file = private_file(&draft).map_err(failed)?;
         draw_up(&draft).map_err(|error| self.told(error))?;
         file.sync_all().map_err(failed)?;
+        // Closed before anyone can connect: SQLite's locks belong to the process, and closing any
+        // handle on the file gives all of them up.
+        drop(file);
         fs::rename(&draft, dir.join(DATABASE)).map_err(failed)?;
         sync_dir(dir).map_err(failed)
     }
@@ -224,9 +227,9 @@ fn sync_dir(dir: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
         File::open(dir)?.sync_all()?;
-        if let Some(above) = dir.parent().filter(|above| !above.as_os_str().is_empty()) {
-            File::open(above)?.sync_all()?;
-        }
+        // The one above may not be ours to open.
+        let above = dir.parent().and_then(|above| File::open(above).ok());
+        above.map_or(Ok(()), |above| above.sync_all())?;
     }
     Ok(())
 }

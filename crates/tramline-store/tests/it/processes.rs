@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use tempfile::tempdir;
 use tramline_core::ids::Seq;
-use tramline_engine::seams::{AppendError, Claim, Store};
+use tramline_engine::seams::{AppendError, Claim, RunFilter, Store};
 use tramline_store::Sqlite;
 
 const ROLE: &str = "TRAMLINE_TEST_ROLE";
@@ -17,8 +17,14 @@ const DIR: &str = "TRAMLINE_TEST_DIR";
 /// Runs that one child writes to at once.
 const CHILD_RUNS: u64 = 8;
 
+/// Processes on one data directory, as on a busy day.
+const PROCESSES: usize = 4;
+
 /// Events that two processes write to one journal.
 const SHARED_EVENTS: Seq = 300;
+
+/// How often each of several processes opens and closes the database.
+const VISITS: Seq = 100;
 
 /// Starts this very test binary as another process that plays a role.
 pub(crate) fn child(role: &str, dir: &Path) -> Command {
@@ -56,6 +62,7 @@ async fn plays_a_role() {
     match std::env::var(ROLE).unwrap().as_str() {
         "writes until killed" => write_for_ever(store).await,
         "shares a journal" => share(&store).await,
+        "comes and goes" => come_and_go(store).await,
         "writes until it fails" => write_until_fault(&store).await,
         role => panic!("no such role: {role}"),
     }
@@ -92,6 +99,20 @@ async fn share(store: &Sqlite) {
             Err(AppendError::Moved { last }) => seen = last,
             Err(AppendError::Store(fault)) => panic!("{fault}"),
         }
+    }
+}
+
+/// As the command line does: open, do one thing, close.
+async fn come_and_go(store: Arc<Sqlite>) {
+    drop(store);
+    let own = run(std::process::id().into());
+    for seen in 0..VISITS {
+        let dir = std::env::var_os(DIR).unwrap();
+        let store = Sqlite::open(Path::new(&dir)).unwrap();
+        assert_eq!(store.claim(&own).await.unwrap(), Claim::Held);
+        store.append(chunk(&own, seen, vec![0; 100])).await.unwrap();
+        assert_eq!(store.read(&own, 0).await.unwrap().len() as Seq, seen + 1);
+        eprintln!("ack 0 {}", seen + 1);
     }
 }
 
@@ -157,11 +178,10 @@ async fn what_was_acknowledged_outlives_a_kill() {
     assert_eq!(owners.count(), 1, "the dead one's lock is cleared away");
 }
 
-#[tokio::test]
-async fn processes_never_both_write_an_event() {
-    let dir = tempdir().unwrap();
-    let mut children: Vec<_> = (0..3)
-        .map(|_| child("shares a journal", dir.path()).spawn().unwrap())
+/// Starts several processes in one role; gives all they acknowledged when they have ended well.
+fn together(role: &str, dir: &Path) -> Vec<Seq> {
+    let mut children: Vec<_> = (0..PROCESSES)
+        .map(|_| child(role, dir).spawn().unwrap())
         .collect();
     let heard: Vec<_> = children
         .iter_mut()
@@ -175,11 +195,34 @@ async fn processes_never_both_write_an_event() {
         won.extend(heard.join().unwrap());
         assert!(child.wait().unwrap().success());
     }
+    won
+}
+
+#[tokio::test]
+async fn processes_never_both_write_an_event() {
+    let dir = tempdir().unwrap();
+    let won = together("shares a journal", dir.path());
     assert_eq!(won.len() as Seq, SHARED_EVENTS);
     assert_eq!(won.iter().collect::<HashSet<_>>().len(), won.len());
     let store = Sqlite::open(dir.path()).unwrap();
     assert_eq!(
         store.read(&run(0), 0).await.unwrap().len() as Seq,
         SHARED_EVENTS
+    );
+}
+
+/// The last to close tidies the log while the next opens.
+#[tokio::test]
+async fn processes_come_and_go() {
+    let dir = tempdir().unwrap();
+    let acks = together("comes and goes", dir.path());
+    assert_eq!(acks.len(), PROCESSES * VISITS as usize);
+    let store = Sqlite::open(dir.path()).unwrap();
+    let page = store.runs(RunFilter::default()).await.unwrap();
+    assert_eq!(page.rows.len(), PROCESSES);
+    assert!(
+        page.rows
+            .iter()
+            .all(|row| row.last == VISITS && !row.driven)
     );
 }
