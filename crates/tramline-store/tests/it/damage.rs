@@ -3,16 +3,15 @@
 use crate::{database, fill, run};
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use tempfile::{TempDir, tempdir};
 use tramline_engine::seams::Store;
 use tramline_store::Sqlite;
 
 async fn filled() -> TempDir {
     let dir = tempdir().unwrap();
-    let store = Sqlite::open(dir.path()).unwrap();
-    for n in 0..20 {
-        fill(&store, &run(n), 10, 3_000).await;
-    }
+    let store = Arc::new(Sqlite::open(dir.path()).unwrap());
+    fill(&store, 0..20, 10, 3_000).await;
     dir
 }
 
@@ -46,7 +45,8 @@ async fn one_flipped_bit_in_a_journal() {
     body[1_234] ^= 1;
     // By way of SQL: in the file, a copy that is no longer used might be hit instead.
     let conn = rusqlite::Connection::open(database(dir.path())).unwrap();
-    let flip = "UPDATE chunks SET body = ?1 WHERE journal = 3 AND first = 5";
+    let flip = "UPDATE chunks SET body = ?1 WHERE first = 5 AND journal = \
+                (SELECT key FROM runs ORDER BY run LIMIT 1 OFFSET 2)";
     assert_eq!(conn.execute(flip, [body]).unwrap(), 1);
     drop(conn);
     let store = Sqlite::open(dir.path()).unwrap();
@@ -90,7 +90,8 @@ async fn pages_of_rubbish() {
 async fn a_journal_with_a_hole() {
     let dir = filled().await;
     let conn = rusqlite::Connection::open(database(dir.path())).unwrap();
-    let cut = "DELETE FROM chunks WHERE journal = 3 AND first = 5";
+    let cut = "DELETE FROM chunks WHERE first = 5 AND journal = \
+               (SELECT key FROM runs ORDER BY run LIMIT 1 OFFSET 2)";
     assert_eq!(conn.execute(cut, []).unwrap(), 1);
     drop(conn);
     let store = Sqlite::open(dir.path()).unwrap();

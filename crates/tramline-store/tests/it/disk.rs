@@ -1,7 +1,7 @@
 //! Disks that are full or may not be written: what was acknowledged stays, the rest is said.
 
 use crate::processes::{acks, child};
-use crate::{chunk, fill, not_run, run};
+use crate::{chunk, not_run, run};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -114,7 +114,7 @@ async fn a_read_only_disk_is_named() {
     };
     let (old, new) = (disk.path().join("old"), disk.path().join("new"));
     let store = Sqlite::open(&old).unwrap();
-    fill(&store, &run(0), 1, 10).await;
+    store.append(chunk(&run(0), 0, vec![0])).await.unwrap();
     drop(store);
     assert!(disk.make_read_only());
     for dir in [old, new] {

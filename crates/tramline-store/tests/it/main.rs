@@ -15,7 +15,9 @@ mod processes;
 mod retention;
 mod watching;
 
+use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 use tramline_core::ids::{RunId, Seq};
 use tramline_engine::seams::{Append, Head, Status, Store};
 use tramline_store::Sqlite;
@@ -44,13 +46,21 @@ fn head(status: Status) -> Head {
     }
 }
 
-/// Adds `count` events of `bytes` each to a new run.
-async fn fill(store: &Sqlite, run: &RunId, count: Seq, bytes: usize) {
-    for seen in 0..count {
-        store
-            .append(chunk(run, seen, vec![7; bytes]))
-            .await
-            .unwrap();
+/// Adds `count` events of `bytes` each to new runs, all at once, so that their chunks lie mixed.
+async fn fill(store: &Arc<Sqlite>, runs: Range<u64>, count: Seq, bytes: usize) {
+    let tasks: Vec<_> = runs
+        .map(|n| {
+            let store = Arc::clone(store);
+            tokio::spawn(async move {
+                for seen in 0..count {
+                    let chunk = chunk(&run(n), seen, vec![7; bytes]);
+                    store.append(chunk).await.unwrap();
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
     }
 }
 

@@ -1,6 +1,6 @@
 //! Opening: private, made once however many start together, and clear about what it cannot open.
 
-use crate::{chunk, database, fill, run};
+use crate::{chunk, database, run};
 use std::fs;
 use tempfile::tempdir;
 use tramline_engine::seams::Store;
@@ -13,7 +13,7 @@ async fn only_the_user_may_look_in() {
     let above = tempdir().unwrap();
     let dir = above.path().join("deep/data");
     let store = Sqlite::open(&dir).unwrap();
-    fill(&store, &run(1), 1, 10).await;
+    store.append(chunk(&run(1), 0, vec![0])).await.unwrap();
     store.claim(&run(1)).await.unwrap();
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&dir), 0o700);

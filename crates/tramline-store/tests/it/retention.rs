@@ -2,6 +2,7 @@
 
 use crate::{chunk, database, fill, head, run};
 use std::fs;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tempfile::tempdir;
 use tramline_core::ids::RunId;
@@ -73,10 +74,8 @@ async fn the_disk_gets_its_room_back() {
     const MEGABYTE: u64 = 1024 * 1024;
     let dir = tempdir().unwrap();
     let size = || fs::metadata(database(dir.path())).unwrap().len();
-    let store = Sqlite::open(dir.path()).unwrap();
-    for n in 0..300 {
-        fill(&store, &run(n), 10, 4_000).await;
-    }
+    let store = Arc::new(Sqlite::open(dir.path()).unwrap());
+    fill(&store, 0..300, 10, 4_000).await;
     drop(store);
     let full = size();
     assert!(full > 11 * MEGABYTE);
