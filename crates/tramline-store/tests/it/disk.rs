@@ -6,6 +6,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 use tempfile::{TempDir, tempdir};
 use tramline_core::ids::Seq;
 use tramline_engine::seams::{AppendError, Store};
@@ -49,7 +50,7 @@ async fn a_full_disk_loses_nothing_and_recovers() {
     };
     let filler = disk.path().join("filler");
     fs::write(&filler, vec![0; 1_000_000]).unwrap();
-    let store = Sqlite::open(&disk.path().join("data")).unwrap();
+    let store = Arc::new(Sqlite::open(&disk.path().join("data")).unwrap());
     let mut last: Seq = 0;
     let fault = loop {
         match store.append(chunk(&run(0), last, vec![7; 30_000])).await {
@@ -62,6 +63,7 @@ async fn a_full_disk_loses_nothing_and_recovers() {
     assert!(fault.message.contains("Free some space"), "{fault}");
     assert!(last > 5);
     assert_eq!(store.read(&run(0), 0).await.unwrap().len() as Seq, last);
+    let kept = append_together(&store).await;
     fs::remove_file(&filler).unwrap();
     store
         .append(chunk(&run(0), last, vec![7; 30_000]))
@@ -71,6 +73,28 @@ async fn a_full_disk_loses_nothing_and_recovers() {
     let store = Sqlite::open(&disk.path().join("data")).unwrap();
     let chunks = store.read(&run(0), 0).await.unwrap();
     assert_eq!(chunks.len() as Seq, last + 1);
+    for (n, kept) in kept {
+        assert_eq!(store.row(&run(n)).await.unwrap().is_some(), kept, "{n}");
+    }
+}
+
+/// Appends to many runs at once; says of each whether it was acknowledged.
+async fn append_together(store: &Arc<Sqlite>) -> Vec<(u64, bool)> {
+    let tasks: Vec<_> = (1..20)
+        .map(|n| {
+            let store = Arc::clone(store);
+            tokio::spawn(async move {
+                let done = store.append(chunk(&run(n), 0, vec![7; 30_000])).await;
+                (n, done.is_ok())
+            })
+        })
+        .collect();
+    let mut kept = Vec::new();
+    for task in tasks {
+        kept.push(task.await.unwrap());
+    }
+    assert!(kept.iter().any(|(_, kept)| !kept), "the disk is full");
+    kept
 }
 
 /// A limit on the size of files needs no rights: the same, in a process of its own.

@@ -44,6 +44,22 @@ fn many_that_start_together_make_one_database() {
     }
 }
 
+#[test]
+fn a_new_database_is_set_up_for_good() {
+    let dir = tempdir().unwrap();
+    drop(Sqlite::open(dir.path()).unwrap());
+    let conn = rusqlite::Connection::open(database(dir.path())).unwrap();
+    let pragma = |name: &str| -> String {
+        let sql = format!("SELECT CAST({name} AS TEXT) FROM pragma_{name}");
+        conn.query_row(&sql, [], |row| row.get(0)).unwrap()
+    };
+    assert_eq!(pragma("journal_mode"), "wal");
+    assert_eq!(pragma("auto_vacuum"), "2", "incremental");
+    assert_eq!(pragma("page_size"), "8192");
+    assert_eq!(pragma("synchronous"), "2", "full, by default");
+    assert_eq!(pragma("integrity_check"), "ok");
+}
+
 #[tokio::test]
 async fn what_was_written_is_there_the_next_time() {
     let dir = tempdir().unwrap();
