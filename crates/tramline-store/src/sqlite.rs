@@ -148,14 +148,7 @@ impl Store for Sqlite {
     }
 
     async fn remove(&self, runs: &[RunId]) -> Result<usize, StoreFault> {
-        let mut removed = 0;
-        for some in runs.chunks(sweep::REMOVE_RUNS_MAX) {
-            let some = some.to_vec();
-            removed += self
-                .writer
-                .submit(0, Care::Durable, move |conn| journal::remove(conn, &some))
-                .await?;
-        }
+        let removed = self.remove_in_turns(runs).await?;
         if removed > 0 {
             self.vacuum().await?;
         }
