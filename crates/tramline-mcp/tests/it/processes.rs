@@ -17,7 +17,7 @@ const HELPER_MARK: &str = "TRAMLINE_TEST_HELPER_MARK";
 async fn a_shutdown_leaves_nothing() {
     let bench = Bench::with(r#"["--grandchild"]"#, "", options());
     bench.works().await;
-    assert_eq!(bench.processes().len(), 2);
+    until("both processes", || bench.processes().len() == 2).await;
     let sleeping = bench.call("sleep", r#"{"ms":60000}"#);
     let closing = async {
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -77,7 +77,7 @@ async fn a_server_that_ignores_signals_is_killed_with_its_children() {
     );
     let servers = Servers::new(read(&json(&text)).unwrap(), options());
     servers.find(&ToolName::new("u", "echo")).await.unwrap();
-    assert_eq!(marked(&mark).len(), 2);
+    until("both processes", || marked(&mark).len() == 2).await;
     servers.shutdown().await;
     until("the end", || marked(&mark).is_empty()).await;
 }
@@ -86,6 +86,7 @@ async fn a_server_that_ignores_signals_is_killed_with_its_children() {
 async fn dropping_leaves_nothing() {
     let bench = Bench::with(r#"["--grandchild"]"#, "", options());
     bench.works().await;
+    until("both processes", || bench.processes().len() == 2).await;
     let Bench { servers, mark } = bench;
     drop(servers);
     until("the end", || marked(&mark).is_empty()).await;
@@ -96,7 +97,7 @@ fn losing_the_runtime_leaves_nothing() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let bench = Bench::with(r#"["--grandchild", "--ignore-eof"]"#, "", options());
     runtime.block_on(bench.works());
-    assert_eq!(bench.processes().len(), 2);
+    runtime.block_on(until("both processes", || bench.processes().len() == 2));
     drop(runtime);
     let start = Instant::now();
     while !bench.processes().is_empty() {

@@ -113,14 +113,12 @@ async fn an_answer_that_is_too_long_fails_its_own_call_only() {
             r#"{"bytes":50000000}"#,
             r#"{"bytes":50000000,"id_last":true}"#,
         ] {
-            let start = Instant::now();
             let failure = bench.call("big", arguments).await.unwrap_err();
             assert_failure(
                 &failure,
                 FailureKind::BadAnswer,
                 "over the limit of 16777216 bytes",
             );
-            assert!(start.elapsed() < Duration::from_secs(10));
         }
     };
     let (slept, ()) = tokio::join!(sleeping, big);
