@@ -1,3 +1,5 @@
 //! What the readers make of whole documents.
 
+mod broken;
+mod dialects;
 mod shared;

@@ -75,7 +75,7 @@ fn what_cannot_be_read_says_where() {
         (b"a: 1\na: 2\n", (Code::Duplicate, 2, 1)),
         (b"{\"a\": 1,\n \"a\": 2}", (Code::Duplicate, 2, 2)),
         (b"1: x\n", (Code::WrongType, 1, 1)),
-        (b"? [a]\n: x\n", (Code::WrongType, 1, 5)),
+        (b"? [a]\n: x\n", (Code::WrongType, 1, 3)),
         (b"a: .inf\n", (Code::WrongType, 1, 4)),
         (b"a: !thing x\n", (Code::WrongType, 1, 4)),
         (b"a: !!int x\n", (Code::WrongType, 1, 4)),
