@@ -2,4 +2,5 @@
 
 mod broken;
 mod dialects;
+mod hostile;
 mod shared;
