@@ -1,2 +1,101 @@
-//! Development tasks.
-fn main() {}
+//! Development tasks, one file per verb: `cargo xtask help` lists them.
+//!
+//! Everything a contributor or CI needs to run goes through here, so that both run the same.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command line speaks on its standard streams"
+)]
+
+use anyhow::{Result, bail};
+use std::process::ExitCode;
+
+mod paths;
+mod schemas;
+mod setup;
+mod shell;
+mod test;
+mod tidy;
+
+/// A verb of the command line.
+struct Verb {
+    name: &'static str,
+    help: &'static str,
+    run: fn(&[String]) -> Result<()>,
+}
+
+const VERBS: &[Verb] = &[
+    Verb {
+        name: "setup",
+        help: "install what the tests need into target/tools; quick when it is there",
+        run: setup::run,
+    },
+    Verb {
+        name: "test",
+        help: "everything that must pass before a change lands; --quick: no setup, no deny",
+        run: test::run,
+    },
+    Verb {
+        name: "tidy",
+        help: "check the house: map, arrows, error pages, glossary, files, examples",
+        run: tidy::run,
+    },
+    Verb {
+        name: "schemas",
+        help: "write the generated JSON Schemas to schemas/",
+        run: schemas::run,
+    },
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> Result<()> {
+    let Some((name, rest)) = arguments.split_first() else {
+        help();
+        bail!("name a verb");
+    };
+    if matches!(name.as_str(), "help" | "--help" | "-h") {
+        help();
+        return Ok(());
+    }
+    match VERBS.iter().find(|verb| verb.name == name) {
+        Some(verb) => (verb.run)(rest),
+        None => {
+            help();
+            bail!("there is no verb `{name}`");
+        }
+    }
+}
+
+fn help() {
+    println!("cargo xtask VERB\n");
+    for Verb { name, help, .. } in VERBS {
+        println!("  {name:<10}{help}");
+    }
+}
+
+/// Whether `flag` is among the arguments; any other argument is an error.
+fn only_flag(arguments: &[String], flag: &str) -> Result<bool> {
+    match arguments.iter().find(|given| *given != flag) {
+        Some(unknown) => bail!("`{unknown}` is not known here; `{flag}` is"),
+        None => Ok(!arguments.is_empty()),
+    }
+}
+
+/// Refuses arguments where a verb takes none.
+fn no_arguments(arguments: &[String]) -> Result<()> {
+    match arguments.first() {
+        Some(unknown) => bail!("`{unknown}`: this verb takes no arguments"),
+        None => Ok(()),
+    }
+}

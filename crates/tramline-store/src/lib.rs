@@ -1,1 +1,5 @@
 //! Keeps journals in SQLite. May not know what a graph means: a journal is opaque chunks here.
+
+mod sqlite;
+
+pub use sqlite::{Retention, Sqlite, Swept};

@@ -1,3 +1,5 @@
+//! Values keep order, share contents and survive JSON.
+
 use super::*;
 
 #[test]

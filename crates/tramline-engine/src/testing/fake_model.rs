@@ -1,0 +1,80 @@
+//! A model that says what it was told to say, in that order.
+
+use crate::seams::{Answer, Model, Prompt};
+use async_trait::async_trait;
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+use tramline_core::failure::{Failure, FailureKind};
+
+/// Answers from a script, and remembers what it was asked.
+#[derive(Default)]
+pub struct ScriptedModel {
+    script: Mutex<VecDeque<Result<Answer, Failure>>>,
+    prompts: Mutex<Vec<Prompt>>,
+}
+
+impl ScriptedModel {
+    /// A model that gives these answers, one after the other, and then fails.
+    pub fn new<T: Into<String>>(answers: impl IntoIterator<Item = T>) -> Self {
+        answers.into_iter().fold(Self::default(), Self::then)
+    }
+
+    /// The same with one answer more.
+    #[must_use]
+    pub fn then(self, text: impl Into<String>) -> Self {
+        let text = text.into();
+        let tokens = text.split_whitespace().count().max(1) as u64;
+        self.push(Ok(Answer { text, tokens }))
+    }
+
+    /// The same with a failure in place of the next answer.
+    #[must_use]
+    pub fn then_fail(self, failure: Failure) -> Self {
+        self.push(Err(failure))
+    }
+
+    /// Everything it was asked so far.
+    pub fn prompts(&self) -> Vec<Prompt> {
+        let prompts = self.prompts.lock();
+        prompts.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn push(self, answer: Result<Answer, Failure>) -> Self {
+        let mut script = self.script.lock().unwrap_or_else(PoisonError::into_inner);
+        script.push_back(answer);
+        drop(script);
+        self
+    }
+}
+
+#[async_trait]
+impl Model for ScriptedModel {
+    async fn complete(&self, prompt: Prompt) -> Result<Answer, Failure> {
+        let mut prompts = self.prompts.lock().unwrap_or_else(PoisonError::into_inner);
+        prompts.push(prompt);
+        let mut script = self.script.lock().unwrap_or_else(PoisonError::into_inner);
+        script.pop_front().unwrap_or_else(|| {
+            let message = "the script has no answer left";
+            Err(Failure::new(FailureKind::Unavailable, message))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::model_contract;
+    use std::sync::Arc;
+
+    #[tokio::test]
+    async fn keeps_the_contract_and_then_has_nothing_to_say() {
+        let model = Arc::new(ScriptedModel::new(["hello", r#"{"answer": "blue"}"#]));
+        model_contract(model.clone()).await;
+        assert_eq!(model.prompts().len(), 2);
+        let silence = model.complete(Prompt::default()).await;
+        assert_eq!(
+            silence.map_err(|failure| failure.kind),
+            Err(FailureKind::Unavailable)
+        );
+    }
+}

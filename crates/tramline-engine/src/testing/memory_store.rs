@@ -1,0 +1,373 @@
+//! The store's fake: shared between pretended processes, and able to die at a given append.
+//!
+//! A [`MemoryStore`] is one process. Its clones are handles of that same process;
+//! [`MemoryStore::process`] starts another one on the same data.
+
+use crate::seams::{Append, AppendError, Chunk, Claim, Page, RunFilter, RunRow, Store, StoreFault};
+use async_trait::async_trait;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::watch;
+use tramline_core::ids::{RunId, Seq};
+
+/// Rows in a page when the filter leaves it open.
+const PAGE_ROWS: usize = 100;
+
+/// Journals in memory, as one process sees them.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryStore {
+    process: Arc<Process>,
+}
+
+#[derive(Debug, Default)]
+struct Process {
+    number: u32,
+    disk: Arc<Disk>,
+    life: Mutex<Life>,
+}
+
+/// What all processes share.
+#[derive(Debug, Default)]
+struct Disk {
+    state: Mutex<State>,
+    changes: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    durable: Durable,
+    claims: BTreeMap<RunId, u32>,
+    processes: u32,
+}
+
+/// What outlives every process.
+#[derive(Clone, Debug, Default)]
+struct Durable {
+    runs: BTreeMap<RunId, Journal>,
+    documents: BTreeMap<(String, String), Vec<u8>>,
+}
+
+#[derive(Clone, Debug)]
+struct Journal {
+    row: RunRow,
+    chunks: Vec<Chunk>,
+}
+
+#[derive(Debug, Default)]
+struct Life {
+    appends: u64,
+    death: Option<Death>,
+    dead: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Death {
+    after: u64,
+    /// Whether the append it dies after is acknowledged first.
+    answered: bool,
+}
+
+impl MemoryStore {
+    /// An empty store with one process.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Starts another process on the same data.
+    pub fn process(&self) -> Self {
+        let disk = Arc::clone(&self.process.disk);
+        let number = {
+            let mut state = lock(&disk.state);
+            state.processes += 1;
+            state.processes
+        };
+        Self::with(number, disk)
+    }
+
+    /// A copy of what is durable now, as a machine finds it after losing power: no process lives.
+    pub fn durable(&self) -> Self {
+        let state = State {
+            durable: self.state().durable.clone(),
+            ..State::default()
+        };
+        let disk = Disk {
+            state: Mutex::new(state),
+            ..Disk::default()
+        };
+        Self::with(0, Arc::new(disk))
+    }
+
+    /// Lets this process die after its `n`th append from now: that one is made and acknowledged,
+    /// every later call fails.
+    pub fn crash_after(&self, n: u64) {
+        self.die_after(n, true);
+    }
+
+    /// As [`MemoryStore::crash_after`], but the process dies before it hears of its `n`th append,
+    /// which is durable all the same. With 0 it dies before the first.
+    pub fn crash_unanswered(&self, n: u64) {
+        self.die_after(n, false);
+    }
+
+    /// Ends this process at once: its claims are free, its calls fail.
+    pub fn kill(&self) {
+        self.die(&mut self.state());
+    }
+
+    /// How many appends this process has made.
+    pub fn appends(&self) -> u64 {
+        lock(&self.process.life).appends
+    }
+
+    fn with(number: u32, disk: Arc<Disk>) -> Self {
+        Self {
+            process: Arc::new(Process {
+                number,
+                disk,
+                life: Mutex::default(),
+            }),
+        }
+    }
+
+    fn die_after(&self, n: u64, answered: bool) {
+        if n == 0 {
+            return self.kill();
+        }
+        let mut life = lock(&self.process.life);
+        let after = life.appends + n;
+        life.death = Some(Death { after, answered });
+    }
+
+    fn die(&self, state: &mut State) {
+        lock(&self.process.life).dead = true;
+        state.free_claims(self.process.number);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.process.disk.state)
+    }
+
+    /// The shared state, unless this process is dead. While it is held nobody dies.
+    fn living(&self) -> Result<MutexGuard<'_, State>, StoreFault> {
+        let state = self.state();
+        if lock(&self.process.life).dead {
+            return Err(killed());
+        }
+        Ok(state)
+    }
+
+    fn changed(&self) {
+        self.process.disk.changes.send_modify(|count| *count += 1);
+    }
+
+    /// Counts an append and dies of it if its time has come.
+    fn count(&self, state: &mut State) -> Result<(), StoreFault> {
+        let mut life = lock(&self.process.life);
+        life.appends += 1;
+        let Some(death) = life.death.filter(|death| death.after == life.appends) else {
+            return Ok(());
+        };
+        drop(life);
+        self.die(state);
+        if death.answered {
+            Ok(())
+        } else {
+            Err(killed())
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        lock(&self.disk.state).free_claims(self.number);
+    }
+}
+
+impl State {
+    /// Adds a chunk, or gives the last event if it is not the one seen.
+    fn append(&mut self, append: Append) -> Result<(), Seq> {
+        let Append {
+            run,
+            seen,
+            last,
+            body,
+            head,
+        } = append;
+        let known = self
+            .durable
+            .runs
+            .get(&run)
+            .map_or(0, |known| known.row.last);
+        if known != seen {
+            return Err(known);
+        }
+        let entry = self.durable.runs.entry(run.clone());
+        let journal = entry.or_insert_with(|| Journal {
+            row: RunRow {
+                run,
+                last,
+                bytes: 0,
+                head: head.clone(),
+                driven: false,
+            },
+            chunks: Vec::new(),
+        });
+        journal.row.last = last;
+        journal.row.bytes += body.len() as u64;
+        journal.row.head = head;
+        journal.chunks.push(Chunk {
+            first: seen + 1,
+            last,
+            body,
+        });
+        Ok(())
+    }
+
+    fn free_claims(&mut self, process: u32) {
+        self.claims.retain(|_, owner| *owner != process);
+    }
+
+    fn row(&self, journal: &Journal) -> RunRow {
+        RunRow {
+            driven: self.claims.contains_key(&journal.row.run),
+            ..journal.row.clone()
+        }
+    }
+}
+
+#[async_trait]
+impl Store for MemoryStore {
+    async fn append(&self, append: Append) -> Result<(), AppendError> {
+        if append.last <= append.seen {
+            let message = format!("a chunk for {} holds no event", append.run);
+            return Err(StoreFault { message }.into());
+        }
+        let answered = {
+            let mut state = self.living()?;
+            state
+                .append(append)
+                .map_err(|last| AppendError::Moved { last })?;
+            self.count(&mut state)
+        };
+        self.changed();
+        Ok(answered?)
+    }
+
+    async fn read(&self, run: &RunId, after: Seq) -> Result<Vec<Chunk>, StoreFault> {
+        let state = self.living()?;
+        let chunks = state.durable.runs.get(run).map(|journal| &journal.chunks);
+        let from = |chunks: &Vec<Chunk>| {
+            let start = chunks.partition_point(|chunk| chunk.last <= after);
+            chunks[start..].to_vec()
+        };
+        Ok(chunks.map(from).unwrap_or_default())
+    }
+
+    async fn runs(&self, filter: RunFilter) -> Result<Page, StoreFault> {
+        let state = self.living()?;
+        let most = match filter.most {
+            0 => PAGE_ROWS,
+            most => most,
+        };
+        let journals = state.durable.runs.values().rev();
+        let fitting = journals.filter(|journal| fits(&filter, &journal.row));
+        let mut rows: Vec<_> = fitting
+            .take(most.saturating_add(1))
+            .map(|journal| state.row(journal))
+            .collect();
+        let more = rows.len() > most;
+        rows.truncate(most);
+        Ok(Page { rows, more })
+    }
+
+    async fn row(&self, run: &RunId) -> Result<Option<RunRow>, StoreFault> {
+        let state = self.living()?;
+        let journal = state.durable.runs.get(run);
+        Ok(journal.map(|journal| state.row(journal)))
+    }
+
+    async fn claim(&self, run: &RunId) -> Result<Claim, StoreFault> {
+        let own = self.process.number;
+        let mut state = self.living()?;
+        let holder = *state.claims.entry(run.clone()).or_insert(own);
+        if holder == own {
+            return Ok(Claim::Held);
+        }
+        Ok(Claim::Elsewhere {
+            owner: format!("process {holder}"),
+        })
+    }
+
+    async fn release(&self, run: &RunId) -> Result<(), StoreFault> {
+        let own = self.process.number;
+        let mut state = self.living()?;
+        if state.claims.get(run) == Some(&own) {
+            state.claims.remove(run);
+        }
+        Ok(())
+    }
+
+    async fn remove(&self, runs: &[RunId]) -> Result<usize, StoreFault> {
+        let mut state = self.living()?;
+        let mut removed = 0;
+        for run in runs {
+            removed += usize::from(state.durable.runs.remove(run).is_some());
+            state.claims.remove(run);
+        }
+        Ok(removed)
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.process.disk.changes.subscribe()
+    }
+
+    async fn put(&self, kind: &str, key: &str, body: Vec<u8>) -> Result<(), StoreFault> {
+        let mut state = self.living()?;
+        let place = (kind.to_owned(), key.to_owned());
+        state.durable.documents.insert(place, body);
+        Ok(())
+    }
+
+    async fn get(&self, kind: &str, key: &str) -> Result<Option<Vec<u8>>, StoreFault> {
+        let state = self.living()?;
+        let place = (kind.to_owned(), key.to_owned());
+        Ok(state.durable.documents.get(&place).cloned())
+    }
+
+    async fn list(&self, kind: &str) -> Result<Vec<String>, StoreFault> {
+        let state = self.living()?;
+        let places = state.durable.documents.keys();
+        let keys = places
+            .filter(|(of, _)| of == kind)
+            .map(|(_, key)| key.clone());
+        Ok(keys.collect())
+    }
+}
+
+fn fits(filter: &RunFilter, row: &RunRow) -> bool {
+    let head = &row.head;
+    let status = filter.status.is_empty() || filter.status.contains(&head.status);
+    let workflow = filter
+        .workflow
+        .as_ref()
+        .is_none_or(|name| *name == head.workflow);
+    let session = filter.session.is_none() || filter.session == head.session;
+    let old = filter
+        .updated_before_ms
+        .is_none_or(|ms| head.updated_ms < ms);
+    let after = filter.after.as_ref().is_none_or(|after| row.run < *after);
+    status && workflow && session && old && after
+}
+
+fn killed() -> StoreFault {
+    StoreFault {
+        message: "this process was killed by its test".into(),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,40 @@
+//! What every `Model` promises. A broken promise panics.
+
+use crate::seams::{Message, Model, Prompt, Role};
+use std::sync::Arc;
+use tramline_core::Value;
+
+/// Checks, with two prompts, that the model answers and that it keeps to a schema.
+pub async fn model_contract(model: Arc<dyn Model>) {
+    let answer = model.complete(ask("Say hello.", None)).await;
+    let answer = answer.unwrap_or_else(|failure| panic!("a plain prompt: {failure}"));
+    assert!(!answer.text.is_empty(), "an answer says something");
+    assert!(answer.tokens > 0, "an answer costs something");
+
+    let text = Value::object([("type", "string".into())]);
+    let schema = Value::object([
+        ("type", "object".into()),
+        ("properties", Value::object([("answer", text)])),
+        ("required", Value::array(["answer".into()])),
+    ]);
+    let answer = model
+        .complete(ask("Which colour is the sky?", Some(schema)))
+        .await;
+    let answer = answer.unwrap_or_else(|failure| panic!("a prompt with a schema: {failure}"));
+    let json = Value::from_json(&answer.text);
+    let json = json.unwrap_or_else(|fault| panic!("{fault} in {}", answer.text));
+    let given = json.get("answer").and_then(Value::as_str);
+    assert!(given.is_some(), "the answer fits its schema: {json}");
+}
+
+fn ask(text: &str, schema: Option<Value>) -> Prompt {
+    let message = Message {
+        role: Role::User,
+        text: text.to_owned(),
+    };
+    Prompt {
+        messages: vec![message],
+        schema,
+        tokens_max: 200,
+    }
+}

@@ -1,0 +1,161 @@
+//! The list of runs: newest first, filtered, paged, and always as the last append said.
+
+use super::{StoreRig, chunk, head, run};
+use crate::seams::{Append, RunFilter, RunRow, Status, Store};
+use std::sync::Arc;
+use tramline_core::ids::RunId;
+
+/// As many runs as a busy directory holds.
+const MANY_RUNS: u64 = 10_000;
+
+/// Tasks that write them.
+const MANY_WRITERS: u64 = 100;
+
+/// A page size that does not divide their number.
+const PAGE: usize = 777;
+
+pub(super) async fn lists_newest_first(rig: StoreRig) {
+    let store = rig.store;
+    for n in [3, 1, 2] {
+        store.append(chunk(&run(n), 0, 1)).await.unwrap();
+    }
+    store.append(chunk(&run(1), 1, 2)).await.unwrap();
+    assert_eq!(
+        listed(&store, RunFilter::default()).await,
+        [3, 2, 1].map(run)
+    );
+}
+
+pub(super) async fn filters(rig: StoreRig) {
+    let store = rig.store;
+    for n in 0..24 {
+        store.append(sample(n)).await.unwrap();
+    }
+    let numbers = |fits: fn(u64) -> bool| (0..24).rev().filter(move |n| fits(*n)).map(run);
+    let check = async |filter: RunFilter, fits: fn(u64) -> bool| {
+        let says = format!("{filter:?}");
+        let expected: Vec<_> = numbers(fits).collect();
+        assert_eq!(listed(&store, filter).await, expected, "{says}");
+    };
+    let any = RunFilter::default;
+    let of = |status: &[Status]| RunFilter {
+        status: status.to_vec(),
+        ..any()
+    };
+    check(of(&[Status::Running]), |n| n % 6 == 0).await;
+    check(of(&[Status::Aborted, Status::Paused]), |n| {
+        matches!(n % 6, 1 | 5)
+    })
+    .await;
+    check(of(&[Status::Paused, Status::Paused]), |n| n % 6 == 1).await;
+    check(of(&Status::ALL), |_| true).await;
+    let workflow = Some("w1".into());
+    check(RunFilter { workflow, ..any() }, |n| n % 2 == 1).await;
+    let session = Some("s2".into());
+    check(RunFilter { session, ..any() }, |n| n % 3 == 2).await;
+    let updated_before_ms = Some(1_010);
+    check(
+        RunFilter {
+            updated_before_ms,
+            ..any()
+        },
+        |n| n < 10,
+    )
+    .await;
+    let after = Some(run(5));
+    check(RunFilter { after, ..any() }, |n| n < 5).await;
+    let all = RunFilter {
+        status: vec![Status::Running, Status::Failed],
+        workflow: Some("w0".into()),
+        session: Some("s0".into()),
+        updated_before_ms: Some(1_020),
+        after: Some(run(13)),
+        most: 0,
+    };
+    check(all, |n| n == 0 || n == 6 || n == 12).await;
+}
+
+pub(super) async fn follows_the_head(rig: StoreRig) {
+    let (store, one) = (rig.store, run(1));
+    for (seen, status) in Status::ALL.into_iter().enumerate() {
+        let seen = seen as u64;
+        let mut next = chunk(&one, seen, seen + 1);
+        next.head = head(status);
+        next.head.workflow = format!("w{seen}").into();
+        next.head.session = (seen % 2 == 1).then(|| format!("s{seen}").into());
+        next.head.updated_ms += seen as i64;
+        let expected = next.head.clone();
+        store.append(next).await.unwrap();
+        assert_eq!(store.row(&one).await.unwrap().unwrap().head, expected);
+        for asked in Status::ALL {
+            let filter = RunFilter {
+                status: vec![asked],
+                ..RunFilter::default()
+            };
+            assert_eq!(
+                listed(&store, filter).await.len(),
+                usize::from(asked == status)
+            );
+        }
+    }
+}
+
+pub(super) async fn pages_through_many_runs(rig: StoreRig) {
+    let tasks: Vec<_> = (0..MANY_WRITERS)
+        .map(|writer| {
+            let store = Arc::clone(&rig.store);
+            tokio::spawn(async move {
+                for n in (writer..MANY_RUNS).step_by(MANY_WRITERS as usize) {
+                    store.append(sample(n)).await.unwrap();
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    let first = rig.store.runs(RunFilter::default()).await.unwrap();
+    assert!(first.rows.len() == 100 && first.more, "0 means 100");
+    let all = through(&rig.store, Vec::new()).await;
+    assert!(
+        all.iter()
+            .eq((0..MANY_RUNS).rev().map(run).collect::<Vec<_>>().iter())
+    );
+    let some = through(&rig.store, vec![Status::Running, Status::Paused]).await;
+    let expected = (0..MANY_RUNS).rev().filter(|n| n % 6 < 2).map(run);
+    assert!(some.iter().eq(expected.collect::<Vec<_>>().iter()));
+}
+
+async fn through(store: &Arc<dyn Store>, status: Vec<Status>) -> Vec<RunId> {
+    let mut all: Vec<RunId> = Vec::new();
+    loop {
+        let filter = RunFilter {
+            status: status.clone(),
+            after: all.last().cloned(),
+            most: PAGE,
+            ..RunFilter::default()
+        };
+        let page = store.runs(filter).await.unwrap();
+        assert!(page.rows.len() <= PAGE);
+        all.extend(page.rows.into_iter().map(|row| row.run));
+        if !page.more {
+            return all;
+        }
+    }
+}
+
+fn sample(n: u64) -> Append {
+    let mut append = chunk(&run(n), 0, 1);
+    append.head = head(Status::ALL[n as usize % Status::ALL.len()]);
+    append.head.workflow = format!("w{}", n % 2).into();
+    append.head.session = Some(format!("s{}", n % 3).into());
+    append.head.updated_ms = 1_000 + n as i64;
+    append
+}
+
+async fn listed(store: &Arc<dyn Store>, filter: RunFilter) -> Vec<RunId> {
+    let page = store.runs(filter).await.unwrap();
+    assert!(!page.more);
+    let name = |row: RunRow| row.run;
+    page.rows.into_iter().map(name).collect()
+}

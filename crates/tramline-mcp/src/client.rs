@@ -1,0 +1,212 @@
+//! Downstream MCP servers as [`Tools`]: started when first needed, shared by all runs, watched,
+//! and never left behind.
+//!
+//! [`Servers`] finds the server; [`pool`] keeps one server going; [`connection`] carries one call;
+//! [`supervise`] sees to a connection's end. Whatever a server does, a call ends in a value or a
+//! [`Failure`], in bounded time and memory, and the next call has a server to go to.
+
+mod catalog;
+mod connection;
+mod content;
+mod handler;
+mod http;
+mod lines;
+mod open;
+mod pool;
+mod stderr;
+mod stdio;
+mod supervise;
+
+pub use connection::Era;
+
+use crate::config::ServerConfig;
+use async_trait::async_trait;
+use futures_util::future::join_all;
+use pool::Server;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tramline_core::failure::Failure;
+use tramline_core::ids::ToolName;
+use tramline_core::{Str, Value};
+use tramline_engine::seams::{Call, Listing, Tool, Tools};
+
+/// An answer longer than this is refused: as much as the HTTP transport takes in one event, and
+/// far more than belongs in a journal.
+pub const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// A start takes no longer: a cold `npx` fetches packages first.
+pub const START_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A call that keeps showing signs of progress still ends here.
+pub const CALL_TOTAL_MAX: Duration = Duration::from_secs(60 * 60);
+
+/// Calls of one server at once, where its configuration does not say: more than a wide layer
+/// holds, fewer than would drown a server.
+pub const MAX_CONCURRENT: u32 = 64;
+
+/// Gives the value of an environment variable.
+pub type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+/// The bounds within which servers are kept.
+#[derive(Clone)]
+pub struct Options {
+    /// Where `${VAR}` and the few inherited variables come from.
+    pub lookup: Lookup,
+    /// How long a handshake may take, and then a listing.
+    pub start_timeout: Duration,
+    /// After a call that timed out, how long the server has to show that it still answers.
+    pub ping_timeout: Duration,
+    /// The longest answer.
+    pub answer_bytes_max: usize,
+    /// The longest call, however much progress it shows.
+    pub call_total_max: Duration,
+    /// Calls of one server at once, where its configuration does not say.
+    pub max_concurrent: u32,
+    /// The wait before the first restart after a fall; it doubles with each fall in a row.
+    pub rest_first: Duration,
+    /// The longest wait before a restart.
+    pub rest_max: Duration,
+    /// A server that has lived so long starts counting its falls anew.
+    pub stable_after: Duration,
+    /// How long a child may take to end itself once its stdin is closed.
+    pub stop_grace: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            lookup: Arc::new(|name| std::env::var(name).ok()),
+            start_timeout: START_TIMEOUT,
+            ping_timeout: Duration::from_secs(5),
+            answer_bytes_max: ANSWER_BYTES_MAX,
+            call_total_max: CALL_TOTAL_MAX,
+            max_concurrent: MAX_CONCURRENT,
+            rest_first: Duration::from_millis(100),
+            rest_max: Duration::from_secs(30),
+            stable_after: Duration::from_secs(30),
+            stop_grace: Duration::from_secs(2),
+        }
+    }
+}
+
+/// How one server is.
+#[derive(Clone, Debug)]
+pub struct Status {
+    /// Its name in the configuration.
+    pub server: Str,
+    /// Where it stands.
+    pub state: State,
+}
+
+/// Where a server stands.
+#[derive(Clone, Debug)]
+pub enum State {
+    /// Nothing has needed it yet, or it was stopped for want of use.
+    NotStarted,
+    /// The configuration says not to start it.
+    Disabled,
+    /// It is being started.
+    Starting {
+        /// For how long.
+        since: Duration,
+    },
+    /// It takes calls.
+    Ready {
+        /// Its process, if it is a child.
+        pid: Option<u32>,
+        /// How many tools it lists.
+        tools: usize,
+        /// Which protocol it speaks.
+        era: Era,
+        /// For how long.
+        since: Duration,
+    },
+    /// It fell, or could not be started.
+    BackingOff {
+        /// When it may be tried again; it is, at the next call after that.
+        retry_in: Duration,
+        /// What happened.
+        failure: Failure,
+    },
+}
+
+/// All configured servers. Dropping this stops them; [`Servers::shutdown`] also waits for that.
+pub struct Servers {
+    servers: BTreeMap<Str, Arc<Server>>,
+    closing: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl Servers {
+    /// The servers of these configurations; none is started yet. Of two with one name the later
+    /// stays.
+    pub fn new(configs: impl IntoIterator<Item = ServerConfig>, options: Options) -> Self {
+        let (closing, tasks) = (CancellationToken::new(), TaskTracker::new());
+        let options = Arc::new(options);
+        let servers = configs.into_iter().map(|config| {
+            let name = config.name.clone();
+            let (options, closing, tasks) = (options.clone(), closing.clone(), tasks.clone());
+            (name, Arc::new(Server::new(config, options, closing, tasks)))
+        });
+        Self {
+            servers: servers.collect(),
+            closing,
+            tasks,
+        }
+    }
+
+    /// Stops every server and waits until no child is left. Calls that run or come later fail.
+    pub async fn shutdown(&self) {
+        self.closing.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    /// How each server is, in the order of their names.
+    pub fn status(&self) -> Vec<Status> {
+        self.servers
+            .values()
+            .map(|server| server.status())
+            .collect()
+    }
+
+    fn server(&self, name: &ToolName) -> Result<&Arc<Server>, Failure> {
+        self.servers.get(&name.server).ok_or_else(|| {
+            let says = format!("no server `{}` is configured", name.server);
+            let known = self.servers.keys().map(Str::as_str);
+            catalog::unknown(says, &name.server, known)
+        })
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        self.closing.cancel();
+    }
+}
+
+#[async_trait]
+impl Tools for Servers {
+    fn known(&self, name: &ToolName) -> Option<Arc<Tool>> {
+        self.servers.get(&name.server)?.catalog().get(&name.tool)
+    }
+
+    async fn find(&self, name: &ToolName) -> Result<Arc<Tool>, Failure> {
+        self.server(name)?.find(name).await
+    }
+
+    async fn list(&self) -> Vec<Listing> {
+        let listings = self.servers.values().map(async |server| Listing {
+            server: server.name().clone(),
+            tools: server.list().await,
+        });
+        join_all(listings).await
+    }
+
+    async fn call(&self, call: Call) -> Result<Value, Failure> {
+        self.server(&call.tool)?.call(call).await
+    }
+}

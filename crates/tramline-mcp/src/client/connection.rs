@@ -1,0 +1,341 @@
+//! One live connection to a server, and a call over it from request to value.
+
+use super::content;
+use super::handler::{Handler, Listener, Routes};
+use super::supervise::Ending;
+use rmcp::RoleClient;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam,
+    ClientNotification, ClientRequest, JsonObject, MetaObject, PingRequest, RequestId,
+    RequestMetaObject, ServerResult,
+};
+use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, ServiceError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tramline_core::failure::{Failure, FailureKind};
+use tramline_core::ids::ToolName;
+use tramline_core::{Str, Value};
+
+/// Where the idempotency key stands in a request's `_meta`.
+const KEY: &str = "tramline/idempotency-key";
+
+/// How long to wait for word on why a connection ended, once it has.
+const ENDING_WAIT_MAX: Duration = Duration::from_secs(5);
+
+/// How long the news of a cancellation may take to leave; a server that does not read is not
+/// waited for.
+const CANCEL_SEND_MAX: Duration = Duration::from_secs(5);
+
+/// Which handshake a connection was opened with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Era {
+    /// `initialize`, as up to 2025-11-25.
+    Legacy,
+    /// `server/discover`, from 2026-07-28 on.
+    Modern,
+}
+
+/// One live connection.
+pub(super) struct Connection {
+    pub(super) peer: Peer<RoleClient>,
+    pub(super) era: Era,
+    pub(super) pid: Option<u32>,
+    pub(super) since: Instant,
+    /// Asks the supervisor to end it.
+    pub(super) stop: CancellationToken,
+    /// Fires when the server says that its tools have changed.
+    pub(super) changed: Arc<Notify>,
+    routes: Arc<Routes>,
+    /// Says why it ended, once it has.
+    ended: watch::Receiver<Option<Ending>>,
+    /// True while it is not known whether the server still answers.
+    doubted: watch::Sender<bool>,
+    running: AtomicUsize,
+    used_ms: AtomicU64,
+}
+
+/// A call's patience: until when without a sign of life, and until when at all.
+#[derive(Clone, Copy)]
+pub(super) struct Patience {
+    pub(super) idle: Duration,
+    pub(super) until: Instant,
+    pub(super) last: Instant,
+}
+
+impl Patience {
+    pub(super) fn new(idle: Duration, total: Duration) -> Self {
+        let now = Instant::now();
+        let last = now + total;
+        Self {
+            idle,
+            until: last.min(now + idle),
+            last,
+        }
+    }
+
+    fn renew(&mut self) {
+        self.until = self.last.min(Instant::now() + self.idle);
+    }
+}
+
+/// What goes over the wire, taken apart so that it can be sent again if it never left.
+pub(super) struct Request {
+    pub(super) tool: ToolName,
+    pub(super) arguments: Value,
+    pub(super) key: Str,
+    pub(super) cancel: CancellationToken,
+    pub(super) progress: Option<Listener>,
+}
+
+/// How a call over a connection went wrong.
+pub(super) enum Lost {
+    /// It never left: the connection was gone already.
+    Unsent,
+    /// It left, and this came of it.
+    Failed(Failure),
+    /// It left, and there was no answer in time.
+    Silent(Failure),
+}
+
+impl Connection {
+    pub(super) fn new(
+        peer: Peer<RoleClient>,
+        era: Era,
+        pid: Option<u32>,
+        handler: &Handler,
+        ended: watch::Receiver<Option<Ending>>,
+    ) -> Self {
+        Self {
+            peer,
+            era,
+            pid,
+            since: Instant::now(),
+            stop: CancellationToken::new(),
+            changed: Arc::clone(&handler.changed),
+            routes: Arc::clone(&handler.routes),
+            ended,
+            doubted: watch::Sender::new(false),
+            running: AtomicUsize::new(0),
+            used_ms: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether calls can still go out.
+    pub(super) fn is_open(&self) -> bool {
+        !self.peer.is_transport_closed() && !self.stop.is_cancelled()
+    }
+
+    /// How long nothing has used it; nothing while a call runs.
+    pub(super) fn unused(&self) -> Option<Duration> {
+        let used = Duration::from_millis(self.used_ms.load(Ordering::Relaxed));
+        (self.running.load(Ordering::Relaxed) == 0)
+            .then(|| self.since.elapsed().saturating_sub(used))
+    }
+
+    /// Waits while it is in doubt whether the server still answers.
+    pub(super) async fn settled(&self) {
+        if *self.doubted.borrow() {
+            let mut doubted = self.doubted.subscribe();
+            let _ = doubted.wait_for(|doubted| !doubted).await;
+        }
+    }
+
+    /// Why it ended. Waits for that word, but not for ever.
+    pub(super) async fn ending(&self) -> Option<Ending> {
+        let mut ended = self.ended.clone();
+        let word = tokio::time::timeout(ENDING_WAIT_MAX, ended.wait_for(Option::is_some));
+        word.await.ok()?.ok()?.clone()
+    }
+
+    /// Calls a tool and waits for its output, as long as the patience lasts.
+    pub(super) async fn call(&self, request: &Request, patience: Patience) -> Result<Value, Lost> {
+        let _busy = Busy::new(self);
+        let options = PeerRequestOptions::no_options();
+        let sending = self.peer.send_request_with_option(request.build(), options);
+        let handle = tokio::select! {
+            biased;
+            () = request.cancel.cancelled() => return Err(Lost::Failed(request.cancelled())),
+            sent = sending => sent.map_err(|_| Lost::Unsent)?,
+            () = tokio::time::sleep_until(patience.until) => {
+                return Err(Lost::Silent(request.silent(patience)));
+            }
+        };
+        match self.answer(request, handle, patience).await? {
+            Ok(result) => content::output(&request.tool, result).map_err(Lost::Failed),
+            Err(fault) => Err(Lost::Failed(self.fault(&request.tool, fault).await)),
+        }
+    }
+
+    async fn answer(
+        &self,
+        request: &Request,
+        mut handle: RequestHandle<RoleClient>,
+        mut patience: Patience,
+    ) -> Result<Result<ServerResult, ServiceError>, Lost> {
+        let token = handle.progress_token.clone();
+        let routed = self.routes.add(token, request.progress.clone());
+        let mut unwanted = CancelOnDrop::new(&handle);
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut handle.rx => {
+                    unwanted.disarm();
+                    return Ok(answer.unwrap_or(Err(ServiceError::TransportClosed)));
+                }
+                () = request.cancel.cancelled() => {
+                    return Err(Lost::Failed(request.cancelled()));
+                }
+                () = routed.route.sign.notified() => patience.renew(),
+                () = tokio::time::sleep_until(patience.until) => {
+                    return Err(Lost::Silent(request.silent(patience)));
+                }
+            }
+        }
+    }
+
+    async fn fault(&self, tool: &ToolName, fault: ServiceError) -> Failure {
+        match fault {
+            ServiceError::McpError(error) => content::refused(tool, error),
+            ServiceError::TransportClosed => match self.ending().await {
+                Some(ending) => ending.failure(tool),
+                None => gone(tool, "the connection closed during the call"),
+            },
+            // Over HTTP the next request may well get through; a child that does not take what
+            // is written to it is ending.
+            ServiceError::TransportSend(error) if self.pid.is_none() => {
+                gone(tool, &chain(error.error.as_ref()))
+            }
+            ServiceError::TransportSend(error) => match self.ending().await {
+                Some(ending) => ending.failure(tool),
+                None => gone(tool, &chain(error.error.as_ref())),
+            },
+            other => Failure::new(FailureKind::BadAnswer, format!("{tool}: {other}")),
+        }
+    }
+
+    /// Makes new calls wait; true for the first to doubt, who then has to [`Self::probe`].
+    pub(super) fn doubt(&self) -> bool {
+        !self.doubted.send_replace(true)
+    }
+
+    /// After a call that got no answer: asks whether the server answers at all, and ends the
+    /// connection if it does not and nobody else waits on it.
+    pub(super) async fn probe(&self, patience: Duration) {
+        let ping = ClientRequest::PingRequest(PingRequest::default());
+        // Any answer will do: the newer protocol has no ping, and says so.
+        let alive = tokio::time::timeout(patience, self.peer.send_request(ping)).await;
+        if alive.is_err() && self.running.load(Ordering::Relaxed) == 0 {
+            self.stop.cancel();
+        }
+        self.doubted.send_replace(false);
+    }
+}
+
+impl Request {
+    fn build(&self) -> ClientRequest {
+        let mut meta = MetaObject::new();
+        meta.insert(KEY.to_owned(), self.key.as_str().into());
+        let mut params = CallToolRequestParams::new(self.tool.tool.to_string());
+        if let Some(arguments) = self.arguments.as_object() {
+            let pairs = arguments
+                .iter()
+                .map(|(key, value)| (key.to_string(), value.into()));
+            params = params.with_arguments(pairs.collect::<JsonObject>());
+        }
+        let mut request = CallToolRequest::new(params);
+        request.extensions.insert(RequestMetaObject::from(meta));
+        ClientRequest::CallToolRequest(request)
+    }
+
+    pub(super) fn cancelled(&self) -> Failure {
+        let message = format!("the call of {} was cancelled", self.tool);
+        Failure::new(FailureKind::Cancelled, message)
+    }
+
+    fn silent(&self, patience: Patience) -> Failure {
+        let message = if patience.until == patience.last && patience.idle > Duration::ZERO {
+            format!("{} was still running at the end of its time", self.tool)
+        } else {
+            format!("{} gave no answer in {:?}", self.tool, patience.idle)
+        };
+        Failure::new(FailureKind::Timeout, message)
+    }
+}
+
+fn gone(tool: &ToolName, why: &str) -> Failure {
+    let message = format!("server `{}` is not to be reached: {why}", tool.server);
+    Failure::new(FailureKind::Unavailable, message)
+}
+
+/// An error with all that is behind it.
+pub(super) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut words = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let more = cause.to_string();
+        if !words.contains(&more) {
+            words.push_str(": ");
+            words.push_str(&more);
+        }
+        source = cause.source();
+    }
+    words
+}
+
+/// Counts a call as running, and notes when the last one ended.
+struct Busy<'a>(&'a Connection);
+
+impl<'a> Busy<'a> {
+    fn new(connection: &'a Connection) -> Self {
+        connection.running.fetch_add(1, Ordering::Relaxed);
+        Self(connection)
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        let now = u64::try_from(self.0.since.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.0.used_ms.store(now, Ordering::Relaxed);
+        self.0.running.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Tells the server that nobody waits any more, however the waiting came to its end: cancelled,
+/// timed out, or dropped with the run.
+struct CancelOnDrop {
+    peer: Peer<RoleClient>,
+    id: Option<RequestId>,
+}
+
+impl CancelOnDrop {
+    fn new(handle: &RequestHandle<RoleClient>) -> Self {
+        Self {
+            peer: handle.peer.clone(),
+            id: Some(handle.id.clone()),
+        }
+    }
+
+    fn disarm(&mut self) {
+        self.id = None;
+    }
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        let (Some(id), Ok(runtime)) = (self.id.take(), tokio::runtime::Handle::try_current())
+        else {
+            return;
+        };
+        let peer = self.peer.clone();
+        runtime.spawn(async move {
+            let why = "nobody waits for the answer any more".to_owned();
+            let params = CancelledNotificationParam::new(Some(id), Some(why));
+            let notice = ClientNotification::from(CancelledNotification::new(params));
+            let _ = tokio::time::timeout(CANCEL_SEND_MAX, peer.send_notification(notice)).await;
+        });
+    }
+}

@@ -1,0 +1,380 @@
+//! One configured server: started when first needed, shared by all, started again when it fell.
+
+use super::catalog::{self, Catalog};
+use super::connection::{Connection, Era, Lost, Patience, Request};
+use super::open::{Opened, open};
+use super::supervise::{self, Cause, Ending};
+use super::{Options, State, Status};
+use crate::config::ServerConfig;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tramline_core::failure::{Failure, FailureKind};
+use tramline_core::ids::ToolName;
+use tramline_core::{Map, Str, Value};
+use tramline_engine::seams::{Call, Tool};
+
+/// A call waits for a restart that is due so soon; for a later one it fails at once and says when.
+const REST_WAIT_MAX: Duration = Duration::from_secs(2);
+
+/// A listing younger than this is not asked for again because a tool is missing from it.
+const LISTING_FRESH: Duration = Duration::from_secs(1);
+
+/// One configured server.
+pub(super) struct Server {
+    config: ServerConfig,
+    options: Arc<Options>,
+    phase: watch::Sender<Phase>,
+    /// Falls in a row without a stable time between.
+    falls: AtomicU32,
+    era: Mutex<Option<Era>>,
+    catalog: RwLock<Arc<Catalog>>,
+    /// Held while a missing tool is looked for, so that many calls ask but once.
+    looking: tokio::sync::Mutex<()>,
+    at_once: u32,
+    slots: Semaphore,
+    closing: CancellationToken,
+    tasks: TaskTracker,
+}
+
+/// Where a server stands. Changes only under the channel's lock.
+enum Phase {
+    Idle,
+    Starting(Instant),
+    Ready(Arc<Connection>),
+    Resting { until: Instant, failure: Failure },
+}
+
+/// What a caller who wants a connection does next.
+enum Step {
+    Go(Arc<Connection>),
+    Fail(Failure),
+    Rest(Instant),
+    Wait,
+    Start,
+}
+
+impl Server {
+    pub(super) fn new(
+        config: ServerConfig,
+        options: Arc<Options>,
+        closing: CancellationToken,
+        tasks: TaskTracker,
+    ) -> Self {
+        let at_once = config
+            .max_concurrent
+            .unwrap_or(options.max_concurrent)
+            .max(1);
+        Self {
+            config,
+            options,
+            phase: watch::Sender::new(Phase::Idle),
+            falls: AtomicU32::new(0),
+            era: Mutex::new(None),
+            catalog: RwLock::default(),
+            looking: tokio::sync::Mutex::default(),
+            at_once,
+            slots: Semaphore::new(at_once as usize),
+            closing,
+            tasks,
+        }
+    }
+
+    pub(super) fn name(&self) -> &Str {
+        &self.config.name
+    }
+
+    pub(super) fn closing(&self) -> &CancellationToken {
+        &self.closing
+    }
+
+    pub(super) fn idle(&self) -> Option<Duration> {
+        self.config.idle_timeout_ms.map(Duration::from_millis)
+    }
+
+    pub(super) fn stop_grace(&self) -> Duration {
+        self.options.stop_grace
+    }
+
+    pub(super) fn catalog(&self) -> Arc<Catalog> {
+        let catalog = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&catalog)
+    }
+
+    pub(super) fn set_catalog(&self, catalog: Catalog) {
+        *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalog);
+    }
+
+    /// Calls a tool: a slot, a connection, a look at the list, then the call itself.
+    pub(super) async fn call(self: &Arc<Self>, call: Call) -> Result<Value, Failure> {
+        let own = self.config.timeout_ms.map(Duration::from_millis);
+        let idle = own.map_or(call.timeout, |own| own.min(call.timeout));
+        let patience = Patience::new(idle, self.options.call_total_max);
+        let request = Request {
+            tool: call.tool,
+            arguments: call.arguments,
+            key: call.key,
+            cancel: call.cancel,
+            progress: call.progress,
+        };
+        if !matches!(request.arguments, Value::Object(_) | Value::Null) {
+            let kind = request.arguments.kind();
+            let message = format!("{} takes an object of arguments, not {kind}", request.tool);
+            return Err(Failure::new(FailureKind::BadArguments, message));
+        }
+        let _slot = self
+            .in_time(&request, patience, self.slots.acquire())
+            .await?;
+        // A connection may fall between being handed out and being used; what never left is sent
+        // once more.
+        for _ in 0..2 {
+            let ready = self.in_time(&request, patience, self.ready_for(&request.tool));
+            let connection = ready.await??;
+            match connection.call(&request, patience).await {
+                Ok(value) => return Ok(value),
+                Err(Lost::Failed(failure)) => return Err(failure),
+                Err(Lost::Silent(failure)) => {
+                    let patience = self.options.ping_timeout;
+                    if connection.doubt() {
+                        self.tasks
+                            .spawn(async move { connection.probe(patience).await });
+                    }
+                    return Err(failure);
+                }
+                Err(Lost::Unsent) => {}
+            }
+        }
+        Err(self.down("the connection is gone before anything can be sent"))
+    }
+
+    /// Runs a part of a call that comes before the request leaves.
+    async fn in_time<T>(
+        &self,
+        request: &Request,
+        patience: Patience,
+        part: impl Future<Output = T>,
+    ) -> Result<T, Failure> {
+        tokio::select! {
+            biased;
+            () = request.cancel.cancelled() => Err(request.cancelled()),
+            done = part => Ok(done),
+            () = tokio::time::sleep_until(patience.until) => {
+                let says = format!("was not ready for {} in {:?}", request.tool, patience.idle);
+                let message = format!("server `{}` {says}", self.name());
+                Err(Failure::new(FailureKind::Timeout, message))
+            }
+        }
+    }
+
+    async fn ready_for(self: &Arc<Self>, name: &ToolName) -> Result<Arc<Connection>, Failure> {
+        let mut connection = self.connection().await?;
+        connection.settled().await;
+        if !connection.is_open() {
+            connection = self.connection().await?;
+        }
+        if self.catalog().get(&name.tool).is_none() {
+            self.look(&connection, name).await?;
+        }
+        Ok(connection)
+    }
+
+    /// The tool, from the last listing or from a new one.
+    pub(super) async fn find(self: &Arc<Self>, name: &ToolName) -> Result<Arc<Tool>, Failure> {
+        if let Some(tool) = self.catalog().get(&name.tool) {
+            return Ok(tool);
+        }
+        let connection = self.connection().await?;
+        self.look(&connection, name).await
+    }
+
+    /// Every tool the server has.
+    pub(super) async fn list(self: &Arc<Self>) -> Result<Vec<Arc<Tool>>, Failure> {
+        self.connection().await?;
+        Ok(self.catalog().all.clone())
+    }
+
+    async fn look(&self, connection: &Connection, name: &ToolName) -> Result<Arc<Tool>, Failure> {
+        let _looking = self.looking.lock().await;
+        let catalog = self.catalog();
+        if let Some(tool) = catalog.get(&name.tool) {
+            return Ok(tool);
+        }
+        if catalog.at.is_none_or(|at| at.elapsed() > LISTING_FRESH)
+            && let Ok(newer) = catalog::list(self.name(), &connection.peer).await
+        {
+            self.set_catalog(newer);
+        }
+        let catalog = self.catalog();
+        let tool = catalog.get(&name.tool);
+        tool.ok_or_else(|| catalog.unknown(name))
+    }
+
+    /// The connection, opened if need be. All who ask while it opens wait for the same one.
+    async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, Failure> {
+        if let Phase::Ready(connection) = &*self.phase.borrow()
+            && connection.is_open()
+        {
+            return Ok(Arc::clone(connection));
+        }
+        let mut phases = self.phase.subscribe();
+        let mut waited = false;
+        loop {
+            // Seen before it is judged: a change in between is then not slept through.
+            waited |= matches!(&*phases.borrow_and_update(), Phase::Starting(_));
+            match self.step(waited) {
+                Step::Go(connection) => return Ok(connection),
+                Step::Fail(failure) => return Err(failure),
+                Step::Rest(until) => tokio::time::sleep_until(until).await,
+                Step::Start => {
+                    self.tasks.spawn(Arc::clone(self).start());
+                }
+                Step::Wait => {
+                    let _ = phases.changed().await;
+                }
+            }
+        }
+    }
+
+    /// Decides what to do next, and takes the start upon the caller if one is due. Whoever has
+    /// waited for a start that failed is told of that one, and does not wait for another.
+    fn step(&self, waited: bool) -> Step {
+        if self.closing.is_cancelled() {
+            return Step::Fail(self.down("was shut down"));
+        }
+        if self.config.disabled {
+            return Step::Fail(self.down("is disabled in the configuration"));
+        }
+        let mut step = Step::Wait;
+        self.phase.send_if_modified(|phase| {
+            let now = Instant::now();
+            step = match phase {
+                Phase::Ready(connection) if connection.is_open() => {
+                    Step::Go(Arc::clone(connection))
+                }
+                Phase::Ready(_) | Phase::Starting(_) => Step::Wait,
+                Phase::Resting { failure, .. } if waited => Step::Fail(failure.clone()),
+                Phase::Resting { until, .. } if *until <= now => Step::Start,
+                Phase::Resting { until, .. } if *until - now <= REST_WAIT_MAX => Step::Rest(*until),
+                Phase::Resting { until, failure } => Step::Fail(resting(failure, *until - now)),
+                Phase::Idle => Step::Start,
+            };
+            let starts = matches!(step, Step::Start);
+            if starts {
+                *phase = Phase::Starting(now);
+            }
+            starts
+        });
+        step
+    }
+
+    /// Opens a connection and hands it to its supervisor; runs on its own, so that a caller who
+    /// gives up does not take the start with it.
+    async fn start(self: Arc<Self>) {
+        let closing = self.closing.clone();
+        let opening = Box::pin(self.open());
+        let opened = tokio::select! {
+            opened = opening => opened,
+            () = closing.cancelled() => Err(self.down("was shut down")),
+        };
+        match opened {
+            Ok((opened, catalog)) => {
+                let (ended, word) = watch::channel(None);
+                let peer = opened.service.peer().clone();
+                let pid = opened.child.as_ref().and_then(|(process, _)| process.id());
+                let handler = opened.service.service();
+                let connection = Connection::new(peer, opened.era, pid, handler, word);
+                let connection = Arc::new(connection);
+                self.set_catalog(catalog);
+                self.phase
+                    .send_replace(Phase::Ready(Arc::clone(&connection)));
+                supervise::watch(self, connection, opened, ended).await;
+            }
+            Err(failure) => self.rest(failure),
+        }
+    }
+
+    async fn open(&self) -> Result<(Opened, Catalog), Failure> {
+        let remembered = *self.era.lock().unwrap_or_else(PoisonError::into_inner);
+        let at_once = self.at_once as usize;
+        let opened = open(&self.config, &self.options, at_once, remembered).await?;
+        *self.era.lock().unwrap_or_else(PoisonError::into_inner) = Some(opened.era);
+        let listing = catalog::list(self.name(), opened.service.peer());
+        let why = match tokio::time::timeout(self.options.start_timeout, listing).await {
+            Ok(Ok(catalog)) => return Ok((opened, catalog)),
+            Ok(Err(fault)) => format!("could not list its tools: {fault}"),
+            Err(_) => format!("did not list its tools in {:?}", self.options.start_timeout),
+        };
+        Err(self.down(&why))
+    }
+
+    /// Takes note of a connection's end.
+    pub(super) fn ended(&self, connection: &Connection, ending: &Ending) {
+        match ending.cause {
+            Cause::Closed | Cause::Unused => {
+                self.phase.send_replace(Phase::Idle);
+            }
+            Cause::Died | Cause::Broke => {
+                if connection.since.elapsed() >= self.options.stable_after {
+                    self.falls.store(0, Ordering::Relaxed);
+                }
+                self.rest(ending.down());
+            }
+        }
+    }
+
+    /// After a fall: waits twice as long as after the one before, within bounds, and for ever
+    /// ready to try again.
+    fn rest(&self, failure: Failure) {
+        let falls = self.falls.fetch_add(1, Ordering::Relaxed).min(16);
+        let rest = self.options.rest_first * 2_u32.pow(falls);
+        let until = Instant::now() + rest.min(self.options.rest_max);
+        self.phase.send_replace(Phase::Resting { until, failure });
+    }
+
+    fn down(&self, says: &str) -> Failure {
+        let message = format!("server `{}` {says}", self.name());
+        Failure::new(FailureKind::Unavailable, message)
+    }
+
+    /// How the server is, for people.
+    pub(super) fn status(&self) -> Status {
+        let now = Instant::now();
+        let state = match &*self.phase.borrow() {
+            _ if self.config.disabled => State::Disabled,
+            Phase::Idle => State::NotStarted,
+            Phase::Starting(since) => State::Starting {
+                since: now - *since,
+            },
+            Phase::Ready(connection) => State::Ready {
+                pid: connection.pid,
+                tools: self.catalog().all.len(),
+                era: connection.era,
+                since: now - connection.since,
+            },
+            Phase::Resting { until, failure } => State::BackingOff {
+                retry_in: until.saturating_duration_since(now),
+                failure: failure.clone(),
+            },
+        };
+        Status {
+            server: self.name().clone(),
+            state,
+        }
+    }
+}
+
+fn resting(failure: &Failure, rest: Duration) -> Failure {
+    let mut data = match &failure.data {
+        Some(Value::Object(data)) => Map::clone(data),
+        _ => Map::new(),
+    };
+    let ms = u64::try_from(rest.as_millis()).unwrap_or(u64::MAX);
+    data.insert("retry_in_ms", ms.into());
+    let seconds = rest.as_secs_f64();
+    let message = format!("{}; it is tried again in {seconds:.1} s", failure.message);
+    Failure::new(FailureKind::Unavailable, message).with_data(data.into())
+}

@@ -1,0 +1,167 @@
+//! Finding the programs, making configurations, and looking at processes from outside.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+use tramline_core::Value;
+use tramline_core::failure::{Failure, FailureKind};
+use tramline_core::ids::ToolName;
+use tramline_engine::seams::{Call, Tools};
+use tramline_mcp::client::{Options, Servers, State};
+use tramline_mcp::config::{ServerConfig, read};
+
+/// More than anything here should take on a busy machine.
+pub(crate) const SOON: Duration = Duration::from_secs(20);
+
+/// The environment variable by which a test finds its own children again.
+const MARK: &str = "UNRULY_MARK";
+
+/// The unruly server: beside this test's own program, built if it is not there yet.
+pub(crate) fn unruly() -> PathBuf {
+    if let Some(path) = std::env::var_os("TRAMLINE_UNRULY") {
+        return path.into();
+    }
+    let own = std::env::current_exe().unwrap();
+    let target = own.parent().and_then(Path::parent).unwrap();
+    let program = target.join("unruly");
+    if !program.exists() {
+        let mut build = std::process::Command::new(env!("CARGO"));
+        build.args(["build", "--quiet", "--package", "tramline-unruly"]);
+        if target.ends_with("release") {
+            build.arg("--release");
+        }
+        assert!(build.status().unwrap().success(), "building unruly");
+    }
+    program
+}
+
+pub(crate) fn json(text: &str) -> Value {
+    Value::from_json(text).unwrap_or_else(|fault| panic!("{fault}: {text}"))
+}
+
+/// Short waits, so that tests of waiting do not wait long.
+pub(crate) fn options() -> Options {
+    Options {
+        start_timeout: Duration::from_secs(10),
+        ping_timeout: Duration::from_millis(500),
+        rest_first: Duration::from_millis(10),
+        stop_grace: Duration::from_millis(300),
+        ..Options::default()
+    }
+}
+
+/// Servers under test, with the mark of their processes.
+pub(crate) struct Bench {
+    pub(crate) servers: Arc<Servers>,
+    pub(crate) mark: String,
+}
+
+/// A mark that no other process has.
+pub(crate) fn mark() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!("{}-{count}", std::process::id())
+}
+
+/// The configuration of one server named `u`, with more fields as JSON members.
+pub(crate) fn config(mark: &str, args: &str, more: &str) -> Vec<ServerConfig> {
+    let path = unruly();
+    let text = format!(
+        r#"{{"mcpServers": {{"u": {{"command": {:?}, "args": {args},
+            "env": {{"{MARK}": "{mark}", "UNRULY_LOG": "${{LOG:-/dev/null}}"}} {more}}}}}}}"#,
+        path.to_str().unwrap()
+    );
+    read(&json(&text)).unwrap()
+}
+
+impl Bench {
+    /// A well-behaved unruly server.
+    pub(crate) fn plain() -> Self {
+        Self::with("[]", "", options())
+    }
+
+    /// One with arguments, more configuration and its own options.
+    pub(crate) fn with(args: &str, more: &str, options: Options) -> Self {
+        let mark = mark();
+        let servers = Arc::new(Servers::new(config(&mark, args, more), options));
+        Self { servers, mark }
+    }
+
+    /// Calls a tool with JSON arguments and plenty of time.
+    pub(crate) async fn call(&self, tool: &str, arguments: &str) -> Result<Value, Failure> {
+        self.servers.call(call(tool, arguments)).await
+    }
+
+    /// Calls a tool with little time.
+    pub(crate) async fn call_within(&self, tool: &str, arguments: &str, ms: u64) -> Failure {
+        let mut call = call(tool, arguments);
+        call.timeout = Duration::from_millis(ms);
+        self.servers.call(call).await.unwrap_err()
+    }
+
+    /// The next call works, whatever happened before.
+    pub(crate) async fn works(&self) {
+        let output = self.call("echo", r#"{"still":"here"}"#).await;
+        assert_eq!(output, Ok(json(r#"{"still":"here"}"#)));
+    }
+
+    /// The process that takes calls now.
+    pub(crate) fn pid(&self) -> u32 {
+        match self.servers.status().remove(0).state {
+            State::Ready { pid, .. } => pid.unwrap(),
+            other => panic!("not ready: {other:?}"),
+        }
+    }
+
+    /// The processes that still live, grandchildren included.
+    pub(crate) fn processes(&self) -> Vec<u32> {
+        marked(&self.mark)
+    }
+}
+
+pub(crate) fn call(tool: &str, arguments: &str) -> Call {
+    Call {
+        tool: ToolName::new("u", tool),
+        arguments: json(arguments),
+        key: "key-1".into(),
+        timeout: SOON,
+        cancel: CancellationToken::new(),
+        progress: None,
+    }
+}
+
+pub(crate) fn assert_failure(failure: &Failure, kind: FailureKind, says: &str) {
+    assert_eq!(failure.kind, kind, "{failure}");
+    assert!(failure.message.contains(says), "{failure}");
+}
+
+/// The living processes that carry a mark in their environment.
+pub(crate) fn marked(mark: &str) -> Vec<u32> {
+    let needle = format!("{MARK}={mark}\0");
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    ids.filter(|id| {
+        let environment = std::fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
+        let environment = String::from_utf8_lossy(&environment).into_owned();
+        environment.contains(&needle) && !is_zombie(*id)
+    })
+    .collect()
+}
+
+fn is_zombie(id: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    stat.rsplit(')')
+        .next()
+        .is_none_or(|rest| rest.trim_start().starts_with('Z'))
+}
+
+/// Waits for something to become true, looking often.
+pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < SOON, "waited in vain for: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}

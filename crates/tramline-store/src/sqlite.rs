@@ -1,0 +1,191 @@
+//! The store on SQLite: one file that several processes share, one writer in each, group commit.
+//!
+//! The journal's last event is the lock between processes: an append names the event it has seen
+//! and is refused if another came first. What drives a run is settled by [claims](claims) that
+//! die with their process.
+
+mod claims;
+mod desk;
+mod documents;
+mod faults;
+mod journal;
+mod listing;
+mod migrate;
+mod owner;
+mod place;
+mod sweep;
+mod watch;
+mod writer;
+
+use async_trait::async_trait;
+use desk::Desks;
+use faults::file_fault;
+use owner::Owners;
+use place::Place;
+use std::path::Path;
+use std::sync::Arc;
+use tokio::sync::watch::Receiver;
+use tramline_core::ids::{RunId, Seq};
+use tramline_engine::seams::{
+    Append, AppendError, Chunk, Claim, Page, RunFilter, RunRow, Store, StoreFault,
+};
+use watch::Ticks;
+use writer::{Care, Writer};
+
+pub use sweep::{Retention, Swept};
+
+/// Journals in an SQLite database.
+///
+/// Each value counts as one process: two opened on the same directory hold claims against each
+/// other. Dropping it finishes what was queued, gives its claims back and tidies the log.
+#[derive(Debug)]
+pub struct Sqlite {
+    // Dropped in this order: the writer ends first, the connections close last.
+    writer: Writer,
+    owners: Arc<Owners>,
+    ticks: Arc<Ticks>,
+    desks: Arc<Desks>,
+}
+
+impl Sqlite {
+    /// Opens the database in a data directory, making both where needed.
+    pub fn open(dir: &Path) -> Result<Self, StoreFault> {
+        Self::at(Place::disk(dir))
+    }
+
+    /// A database that is gone when it is dropped.
+    pub fn in_memory() -> Result<Self, StoreFault> {
+        Self::at(Place::memory())
+    }
+
+    fn at(place: Place) -> Result<Self, StoreFault> {
+        let first = place.open()?;
+        let owners = Arc::new(Owners::new(place.dir()));
+        let desks = Arc::new(Desks::new(place, first));
+        let ticks = Arc::new(Ticks::new());
+        Ok(Self {
+            writer: Writer::new(Arc::clone(&desks), Arc::clone(&ticks)),
+            owners,
+            ticks,
+            desks,
+        })
+    }
+
+    /// Counts every run's events and bytes anew from its chunks; gives the number of runs.
+    ///
+    /// The rest of a run's row is what its events mean, which only the engine knows: it reads the
+    /// journal and gives the head again with its next append.
+    pub async fn rebuild(&self) -> Result<usize, StoreFault> {
+        self.writer.submit(0, Care::Durable, journal::rebuild).await
+    }
+}
+
+impl Drop for Sqlite {
+    fn drop(&mut self) {
+        self.ticks.close();
+    }
+}
+
+#[async_trait]
+impl Store for Sqlite {
+    async fn append(&self, append: Append) -> Result<(), AppendError> {
+        journal::check(&append)?;
+        let bytes = append.body.len();
+        self.writer
+            .submit(bytes, Care::Durable, move |conn| {
+                journal::append(conn, &append)
+            })
+            .await?
+            .map_err(|last| AppendError::Moved { last })
+    }
+
+    async fn read(&self, run: &RunId, after: Seq) -> Result<Vec<Chunk>, StoreFault> {
+        let run = run.clone();
+        self.desks
+            .read(move |conn| journal::read(conn, &run, after))
+            .await
+    }
+
+    async fn runs(&self, filter: RunFilter) -> Result<Page, StoreFault> {
+        let owners = Arc::clone(&self.owners);
+        self.desks
+            .read(move |conn| listing::page(conn, &owners, &filter))
+            .await
+    }
+
+    async fn row(&self, run: &RunId) -> Result<Option<RunRow>, StoreFault> {
+        let (run, owners) = (run.clone(), Arc::clone(&self.owners));
+        self.desks
+            .read(move |conn| listing::row(conn, &owners, &run))
+            .await
+    }
+
+    async fn claim(&self, run: &RunId) -> Result<Claim, StoreFault> {
+        let (run, owners) = (run.clone(), Arc::clone(&self.owners));
+        let (name, fresh) = owners
+            .own()
+            .map_err(|error| file_fault(&self.desks.place, "claim a run", &error))?;
+        self.writer
+            .submit(0, Care::Passing, move |conn| {
+                if fresh {
+                    claims::clear_dead(conn, &owners)?;
+                }
+                claims::claim(conn, &owners, &run, &name)
+            })
+            .await
+    }
+
+    async fn release(&self, run: &RunId) -> Result<(), StoreFault> {
+        let run = run.clone();
+        let Some(name) = self.owners.known() else {
+            return Ok(());
+        };
+        self.writer
+            .submit(0, Care::Passing, move |conn| {
+                claims::release(conn, &run, &name)
+            })
+            .await
+    }
+
+    async fn remove(&self, runs: &[RunId]) -> Result<usize, StoreFault> {
+        let mut removed = 0;
+        for some in runs.chunks(sweep::REMOVE_RUNS_MAX) {
+            let some = some.to_vec();
+            removed += self
+                .writer
+                .submit(0, Care::Durable, move |conn| journal::remove(conn, &some))
+                .await?;
+        }
+        if removed > 0 {
+            self.vacuum().await?;
+        }
+        Ok(removed)
+    }
+
+    fn changes(&self) -> Receiver<u64> {
+        self.ticks.listen(&self.desks)
+    }
+
+    async fn put(&self, kind: &str, key: &str, body: Vec<u8>) -> Result<(), StoreFault> {
+        let (kind, key) = (kind.to_owned(), key.to_owned());
+        self.writer
+            .submit(body.len(), Care::Durable, move |conn| {
+                documents::put(conn, &kind, &key, &body)
+            })
+            .await
+    }
+
+    async fn get(&self, kind: &str, key: &str) -> Result<Option<Vec<u8>>, StoreFault> {
+        let (kind, key) = (kind.to_owned(), key.to_owned());
+        self.desks
+            .read(move |conn| documents::get(conn, &kind, &key))
+            .await
+    }
+
+    async fn list(&self, kind: &str) -> Result<Vec<String>, StoreFault> {
+        let kind = kind.to_owned();
+        self.desks
+            .read(move |conn| documents::list(conn, &kind))
+            .await
+    }
+}

@@ -1,0 +1,32 @@
+//! Small named documents beside the journals: saved workflows, settings, tool lists.
+
+use super::faults::Trouble;
+use rusqlite::{Connection, OptionalExtension, params};
+
+/// Keeps a document, replacing what was there.
+pub(super) fn put(conn: &Connection, kind: &str, key: &str, body: &[u8]) -> Result<(), Trouble> {
+    conn.prepare_cached(
+        "INSERT INTO documents (kind, key, body) VALUES (?1, ?2, ?3) \
+         ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body",
+    )?
+    .execute(params![kind, key, body])?;
+    Ok(())
+}
+
+/// The document under a kind and a key.
+pub(super) fn get(conn: &Connection, kind: &str, key: &str) -> Result<Option<Vec<u8>>, Trouble> {
+    let body = conn
+        .prepare_cached("SELECT body FROM documents WHERE kind = ?1 AND key = ?2")?
+        .query_row([kind, key], |row| row.get(0))
+        .optional()?;
+    Ok(body)
+}
+
+/// The keys of a kind, sorted.
+pub(super) fn list(conn: &Connection, kind: &str) -> Result<Vec<String>, Trouble> {
+    let keys = conn
+        .prepare_cached("SELECT key FROM documents WHERE kind = ?1 ORDER BY key")?
+        .query_map([kind], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    Ok(keys)
+}

@@ -1,0 +1,154 @@
+//! The list of runs, newest first, by the index that fits the filter.
+
+use super::faults::Trouble;
+use super::owner::Owners;
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
+use std::collections::HashMap;
+use tramline_core::ids::RunId;
+use tramline_engine::seams::{Head, Page, RunFilter, RunRow, Status};
+
+/// Rows in a page when the filter leaves it open.
+const PAGE_ROWS: usize = 100;
+
+/// Rows in a page at most, however many were asked for: the rest is the next page's.
+const PAGE_ROWS_MAX: usize = 1_000;
+
+const COLUMNS: &str = "SELECT r.run, r.last, r.bytes, r.status, r.workflow, r.session, \
+     r.started_ms, r.updated_ms, c.owner FROM runs r LEFT JOIN claims c ON c.run = r.run";
+
+/// One page of the runs that fit.
+pub(super) fn page(
+    conn: &Connection,
+    owners: &Owners,
+    filter: &RunFilter,
+) -> Result<Page, Trouble> {
+    let most = match filter.most {
+        0 => PAGE_ROWS,
+        most => most.min(PAGE_ROWS_MAX),
+    };
+    let mut alive = Alive::new(owners);
+    let mut rows = Vec::new();
+    for status in asked(filter) {
+        // One more than wanted tells whether there are more.
+        rows.extend(select(conn, &mut alive, filter, status, most + 1)?);
+    }
+    // Each status came in order; together they are put in order again.
+    rows.sort_unstable_by(|a, b| b.run.cmp(&a.run));
+    let more = rows.len() > most;
+    rows.truncate(most);
+    Ok(Page { rows, more })
+}
+
+/// One run's row.
+pub(super) fn row(
+    conn: &Connection,
+    owners: &Owners,
+    run: &RunId,
+) -> Result<Option<RunRow>, Trouble> {
+    let mut alive = Alive::new(owners);
+    conn.prepare_cached(&format!("{COLUMNS} WHERE r.run = ?1"))?
+        .query_row([run.as_str()], |row| Ok(read_row(row, &mut alive)))
+        .optional()?
+        .transpose()
+}
+
+/// The statuses to ask for one by one, each a stretch of the index in order; `None` is any.
+fn asked(filter: &RunFilter) -> Vec<Option<Status>> {
+    let all = || Status::ALL.into_iter();
+    let some: Vec<_> = all()
+        .filter(|status| filter.status.contains(status))
+        .collect();
+    if some.is_empty() || some.len() == Status::ALL.len() {
+        return vec![None];
+    }
+    some.into_iter().map(Some).collect()
+}
+
+fn select(
+    conn: &Connection,
+    alive: &mut Alive<'_>,
+    filter: &RunFilter,
+    status: Option<Status>,
+    most: usize,
+) -> Result<Vec<RunRow>, Trouble> {
+    let text = |text: &str| Value::from(text.to_owned());
+    let conditions = [
+        ("r.status = ?", status.map(|status| text(status.as_str()))),
+        ("r.workflow = ?", filter.workflow.as_deref().map(text)),
+        ("r.session = ?", filter.session.as_deref().map(text)),
+        (
+            "r.updated_ms < ?",
+            filter.updated_before_ms.map(Value::from),
+        ),
+        (
+            "r.run < ?",
+            filter.after.as_ref().map(|run| text(run.as_str())),
+        ),
+    ];
+    let mut sql = String::from(COLUMNS);
+    let mut values = Vec::new();
+    for (condition, value) in conditions {
+        if let Some(value) = value {
+            sql.push_str(if values.is_empty() {
+                " WHERE "
+            } else {
+                " AND "
+            });
+            sql.push_str(condition);
+            values.push(value);
+        }
+    }
+    sql.push_str(" ORDER BY r.run DESC LIMIT ?");
+    values.push(Value::from(most as i64));
+    let mut query = conn.prepare_cached(&sql)?;
+    let mut found = query.query(params_from_iter(values))?;
+    let mut rows = Vec::new();
+    while let Some(row) = found.next()? {
+        rows.push(read_row(row, alive)?);
+    }
+    Ok(rows)
+}
+
+fn read_row(row: &Row<'_>, alive: &mut Alive<'_>) -> Result<RunRow, Trouble> {
+    let (run, status): (String, String) = (row.get(0)?, row.get(3)?);
+    let owner: Option<String> = row.get(8)?;
+    let odd = |what: &str| Trouble::Damage(format!("the list of runs holds {what}"));
+    Ok(RunRow {
+        run: run.parse().map_err(|error| odd(&format!("{error}")))?,
+        last: row.get::<_, i64>(1)? as u64,
+        bytes: row.get::<_, i64>(2)? as u64,
+        head: Head {
+            status: Status::parse(&status).ok_or_else(|| odd(&format!("the status {status}")))?,
+            workflow: row.get::<_, String>(4)?.into(),
+            session: row.get::<_, Option<String>>(5)?.map(Into::into),
+            started_ms: row.get(6)?,
+            updated_ms: row.get(7)?,
+        },
+        driven: owner.is_some_and(|owner| alive.has(owner)),
+    })
+}
+
+/// Remembers for one list which owners live: a page of runs has few owners.
+struct Alive<'o> {
+    owners: &'o Owners,
+    known: HashMap<String, bool>,
+}
+
+impl<'o> Alive<'o> {
+    fn new(owners: &'o Owners) -> Self {
+        Self {
+            owners,
+            known: HashMap::new(),
+        }
+    }
+
+    fn has(&mut self, owner: String) -> bool {
+        if let Some(lives) = self.known.get(&owner) {
+            return *lives;
+        }
+        let lives = self.owners.lives(&owner);
+        self.known.insert(owner, lives);
+        lives
+    }
+}

@@ -1,0 +1,232 @@
+//! Where a database lives, and how it is made and opened: fast when it is there, whole when not.
+
+use super::faults::{Trouble, file_fault, plain_fault};
+use super::migrate;
+use rusqlite::{Connection, MAIN_DB, OpenFlags};
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+use tramline_engine::seams::StoreFault;
+
+const DATABASE: &str = "tramline.db";
+
+/// Where a new database is put together before it takes its name in one move.
+const DRAFT: &str = "tramline.db.new";
+
+/// Held while a database is made or migrated, so that processes starting together make one.
+const SETUP_LOCK: &str = "setup.lock";
+
+/// How often another process's lock is tried at short intervals: it lasts about one disk sync.
+const BUSY_QUICK_TRIES: i32 = 50;
+const BUSY_QUICK_WAIT: Duration = Duration::from_micros(100);
+
+/// After that, until a holder must be taken for hung: about 10 s in all.
+const BUSY_TRIES_MAX: i32 = 10_000;
+const BUSY_WAIT: Duration = Duration::from_millis(1);
+
+/// Bytes in a page. Several chunks share one, so a group writes fewer than with SQLite's own 4096.
+const PAGE_BYTES: u32 = 8_192;
+
+/// Pages in the log before they are moved to the database: 4 MB. More would make the move rarer,
+/// but longer for the appends that wait for it, and the next start after a crash reads them all.
+const LOG_PAGES_MAX: u32 = 500;
+
+/// A data directory, or memory.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    dir: Option<PathBuf>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.dir {
+            Some(dir) => dir.join(DATABASE).display().fmt(f),
+            None => f.write_str("memory"),
+        }
+    }
+}
+
+impl Place {
+    /// The database in a directory.
+    pub(super) fn disk(dir: &Path) -> Self {
+        Self {
+            dir: Some(dir.to_owned()),
+        }
+    }
+
+    /// A database that lives and dies with its one connection.
+    pub(super) fn memory() -> Self {
+        Self { dir: None }
+    }
+
+    /// The data directory.
+    pub(super) fn dir(&self) -> Option<&Path> {
+        self.dir.as_deref()
+    }
+
+    /// The first connection: makes or migrates the database where needed.
+    pub(super) fn open(&self) -> Result<Connection, StoreFault> {
+        let Some(dir) = &self.dir else {
+            let conn = Connection::open_in_memory().map_err(|error| self.told(error))?;
+            migrate::migrate(&conn).map_err(|error| self.told(error))?;
+            return Ok(conn);
+        };
+        if !dir.join(DATABASE).exists() {
+            self.make(dir)?;
+        }
+        let conn = self.connect()?;
+        let layout = migrate::layout(&conn).map_err(|error| self.told(error))?;
+        self.check(&conn, layout)?;
+        if layout < migrate::LAYOUT {
+            let _alone = self.lock_setup(dir)?;
+            migrate::migrate(&conn).map_err(|error| self.told(error))?;
+        }
+        Ok(conn)
+    }
+
+    /// One more connection to a database that [`Place::open`] has seen.
+    pub(super) fn connect(&self) -> Result<Connection, StoreFault> {
+        let Some(dir) = &self.dir else {
+            return Err(plain_fault("a database in memory has one connection only"));
+        };
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let open = || {
+            let mut conn = Connection::open_with_flags(dir.join(DATABASE), flags)?;
+            conn.busy_handler(Some(wait_for_lock))?;
+            Ok(conn)
+        };
+        open().map_err(|error: rusqlite::Error| self.told(error))
+    }
+
+    /// What the one connection that writes needs beyond the others.
+    pub(super) fn prepare_writer(conn: &Connection) -> rusqlite::Result<()> {
+        conn.pragma_update(None, "wal_autocheckpoint", LOG_PAGES_MAX)?;
+        #[cfg(target_os = "macos")]
+        conn.pragma_update(None, "fullfsync", true)?;
+        Ok(())
+    }
+
+    fn told(&self, error: rusqlite::Error) -> StoreFault {
+        Trouble::Sqlite(error).told(self)
+    }
+
+    fn check(&self, conn: &Connection, layout: i64) -> Result<(), StoreFault> {
+        if layout > migrate::LAYOUT {
+            return Err(plain_fault(format!(
+                "{self} was made by a newer Tramline (layout {layout}; this one knows up to {}). \
+                 Update Tramline, or choose another data directory with --data-dir",
+                migrate::LAYOUT
+            )));
+        }
+        if layout < 1 {
+            return Err(plain_fault(format!(
+                "{self} is empty or not Tramline's. It was left as it is: move it away to start \
+                 anew, or restore it from a backup"
+            )));
+        }
+        if conn
+            .is_readonly(MAIN_DB)
+            .map_err(|error| self.told(error))?
+        {
+            return Err(plain_fault(format!(
+                "{self} is read-only. Make the file writable, or choose another data directory \
+                 with --data-dir"
+            )));
+        }
+        Ok(())
+    }
+
+    fn lock_setup(&self, dir: &Path) -> Result<File, StoreFault> {
+        private_file(&dir.join(SETUP_LOCK))
+            .and_then(|file| file.lock().map(|()| file))
+            .map_err(|error| file_fault(self, "set up the database", &error))
+    }
+
+    /// Makes the database beside its place and moves it there whole, so nobody ever sees a part.
+    fn make(&self, dir: &Path) -> Result<(), StoreFault> {
+        make_private_dir(dir)
+            .map_err(|error| file_fault(self, "make the data directory", &error))?;
+        let _alone = self.lock_setup(dir)?;
+        if dir.join(DATABASE).exists() {
+            return Ok(());
+        }
+        let log = dir.join(format!("{DATABASE}-wal"));
+        if log.exists() {
+            return Err(plain_fault(format!(
+                "{self} is missing but its log {} is there. Restore both from a backup, or move \
+                 the log away to start anew",
+                log.display()
+            )));
+        }
+        let draft = dir.join(DRAFT);
+        let failed = |error| file_fault(self, "make the database", &error);
+        remove_if_there(&draft).map_err(failed)?;
+        let file = private_file(&draft).map_err(failed)?;
+        draw_up(&draft).map_err(|error| self.told(error))?;
+        file.sync_all().map_err(failed)?;
+        fs::rename(&draft, dir.join(DATABASE)).map_err(failed)?;
+        sync_dir(dir).map_err(failed)
+    }
+}
+
+/// Fills a draft. It needs no safety of its own: after a crash it is made anew.
+fn draw_up(draft: &Path) -> rusqlite::Result<()> {
+    let conn = Connection::open_with_flags(draft, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    conn.execute_batch(&format!(
+        "PRAGMA page_size = {PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL; \
+         PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF;"
+    ))?;
+    migrate::migrate(&conn)?;
+    conn.execute_batch("PRAGMA journal_mode = WAL")?;
+    conn.close().map_err(|(_, error)| error)
+}
+
+fn wait_for_lock(tries: i32) -> bool {
+    let wait = if tries < BUSY_QUICK_TRIES {
+        BUSY_QUICK_WAIT
+    } else {
+        BUSY_WAIT
+    };
+    thread::sleep(wait);
+    tries < BUSY_TRIES_MAX
+}
+
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Opens a file only its user may read, making it where needed. Journals hold what tools said.
+pub(super) fn private_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Makes a directory, and those above it, that only its user may enter.
+pub(super) fn make_private_dir(dir: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(dir)
+}
+
+/// Makes the names in a directory, and its own in the one above, survive a power cut.
+fn sync_dir(dir: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        File::open(dir)?.sync_all()?;
+        if let Some(above) = dir.parent().filter(|above| !above.as_os_str().is_empty()) {
+            File::open(above)?.sync_all()?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,51 @@
+//! How the whole server misbehaves, as told on the command line.
+
+/// The modes; all off is a well-behaved server.
+#[derive(Clone, Default)]
+pub(crate) struct Modes {
+    /// Say something on stderr and exit with 7.
+    pub(crate) exit_at_start: bool,
+    /// Never answer `initialize` or `server/discover`.
+    pub(crate) never_initialize: bool,
+    /// Announce a changed tool list after the first listing, then list one tool more.
+    pub(crate) list_changed: bool,
+    /// Do nothing for so long before reading the first message.
+    pub(crate) slow_start_ms: u64,
+    /// Refuse `initialize`: only the handshake of 2026-07-28 is known.
+    pub(crate) modern_only: bool,
+    /// Answer neither `server/discover` nor any other unknown request.
+    pub(crate) ignore_unknown: bool,
+    /// List so many tools per page; 0 lists all at once.
+    pub(crate) page_tools: usize,
+    /// Go on living after stdin has ended.
+    pub(crate) ignore_eof: bool,
+    /// Start a child of its own and leave it behind.
+    pub(crate) grandchild: bool,
+}
+
+impl Modes {
+    /// Reads the modes from the arguments.
+    pub(crate) fn read(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut modes = Self::default();
+        while let Some(arg) = args.next() {
+            match arg.as_str() {
+                "--exit-at-start" => modes.exit_at_start = true,
+                "--never-initialize" => modes.never_initialize = true,
+                "--list-changed" => modes.list_changed = true,
+                "--modern-only" => modes.modern_only = true,
+                "--ignore-unknown" => modes.ignore_unknown = true,
+                "--ignore-eof" => modes.ignore_eof = true,
+                "--grandchild" => modes.grandchild = true,
+                "--slow-start" => modes.slow_start_ms = number(&arg, args.next())?,
+                "--pages" => modes.page_tools = number(&arg, args.next())? as usize,
+                _ => return Err(format!("unknown argument {arg}")),
+            }
+        }
+        Ok(modes)
+    }
+}
+
+fn number(name: &str, text: Option<String>) -> Result<u64, String> {
+    text.and_then(|text| text.parse().ok())
+        .ok_or_else(|| format!("{name} needs a number"))
+}

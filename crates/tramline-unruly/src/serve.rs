@@ -1,0 +1,125 @@
+//! Takes one message after the other: handshakes of both eras, listings, calls, cancellations.
+
+use crate::modes::Modes;
+use crate::slow::Running;
+use crate::tools::{self, Call};
+use crate::wire;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const LEGACY: &str = "2025-11-25";
+const MODERN: &str = "2026-07-28";
+const INVALID_PARAMS: i64 = -32602;
+const METHOD_NOT_FOUND: i64 = -32601;
+const UNSUPPORTED_VERSION: i64 = -32022;
+
+/// The server's state: its modes, whether its list has grown, and the calls that still run.
+pub(crate) struct Server {
+    modes: Modes,
+    grown: AtomicBool,
+    running: Arc<Running>,
+}
+
+impl Server {
+    /// A server that misbehaves as told.
+    pub(crate) fn new(modes: Modes) -> Self {
+        Self {
+            modes,
+            grown: AtomicBool::new(false),
+            running: Arc::default(),
+        }
+    }
+
+    /// Takes one message from the client.
+    pub(crate) fn take(&self, message: Value) {
+        let method = message["method"].as_str().unwrap_or_default();
+        let params = &message["params"];
+        let Some(id) = message.get("id") else {
+            if method == "notifications/cancelled" {
+                self.running.cancel(&params["requestId"]);
+            }
+            return;
+        };
+        match method {
+            "initialize" | "server/discover" if self.modes.never_initialize => {}
+            "initialize" => self.initialize(id, params),
+            "server/discover" if !self.modes.ignore_unknown => wire::send(&wire::answer(
+                id,
+                json!({
+                    "resultType": "complete",
+                    "supportedVersions": [MODERN],
+                    "capabilities": {"tools": {"listChanged": self.modes.list_changed}},
+                    "ttlMs": 0,
+                    "cacheScope": "private",
+                    "_meta": {"io.modelcontextprotocol/serverInfo": info()},
+                }),
+            )),
+            "ping" => wire::send(&wire::answer(id, json!({}))),
+            "tools/list" => self.list(id, params),
+            "tools/call" => self.call(id, params),
+            _ if self.modes.ignore_unknown => {}
+            _ => wire::send(&wire::refusal(id, METHOD_NOT_FOUND, "no such method")),
+        }
+    }
+
+    fn initialize(&self, id: &Value, params: &Value) {
+        if self.modes.modern_only {
+            let refusal = wire::refusal(id, UNSUPPORTED_VERSION, "only 2026-07-28 is spoken here");
+            return wire::send(&refusal);
+        }
+        let version = params["protocolVersion"].as_str().unwrap_or(LEGACY);
+        wire::send(&wire::answer(
+            id,
+            json!({
+                "protocolVersion": if version == MODERN { LEGACY } else { version },
+                "capabilities": {"tools": {"listChanged": self.modes.list_changed}},
+                "serverInfo": info(),
+            }),
+        ));
+    }
+
+    fn list(&self, id: &Value, params: &Value) {
+        let mut all = tools::all();
+        if self.grown.load(Ordering::SeqCst) {
+            all.push(tools::late());
+        }
+        let from = params["cursor"]
+            .as_str()
+            .and_then(|cursor| cursor.parse::<usize>().ok())
+            .unwrap_or(0);
+        let page = match self.modes.page_tools {
+            0 => all.len(),
+            tools => tools,
+        };
+        let to = (from + page).min(all.len());
+        let mut result = json!({"tools": all.get(from..to).unwrap_or_default()});
+        if to < all.len() {
+            result["nextCursor"] = json!(to.to_string());
+        }
+        wire::send(&wire::answer(id, result));
+        if self.modes.list_changed && !self.grown.swap(true, Ordering::SeqCst) {
+            wire::send(&wire::notice("notifications/tools/list_changed", json!({})));
+        }
+    }
+
+    fn call(&self, id: &Value, params: &Value) {
+        let call = Call {
+            id: id.clone(),
+            tool: params["name"].as_str().unwrap_or_default().to_owned(),
+            arguments: params["arguments"].clone(),
+            key: params["_meta"]["tramline/idempotency-key"].clone(),
+            progress: params["_meta"].get("progressToken").cloned(),
+        };
+        if tools::is_known(&call.tool) {
+            tools::run(call, &self.running);
+        } else {
+            let message = format!("Unknown tool: {}", call.tool);
+            wire::send(&wire::refusal(id, INVALID_PARAMS, &message));
+        }
+    }
+}
+
+fn info() -> Value {
+    json!({"name": "unruly", "version": env!("CARGO_PKG_VERSION")})
+}

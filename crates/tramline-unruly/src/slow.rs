@@ -1,0 +1,92 @@
+//! Calls that take their time: each on a thread of its own, each to be cancelled by its id.
+
+use crate::tools::Call;
+use crate::wire;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The calls that run now, by the text of their ids.
+#[derive(Default)]
+pub(crate) struct Running(Mutex<HashMap<String, Sender<()>>>);
+
+impl Running {
+    fn calls(&self) -> MutexGuard<'_, HashMap<String, Sender<()>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells a call that nobody waits for it any more.
+    pub(crate) fn cancel(&self, id: &Value) {
+        if let Some(call) = self.calls().remove(&id.to_string()) {
+            let _ = call.send(());
+        }
+    }
+
+    /// Runs `work` on its own thread; what it gives is the answer, nothing is none.
+    pub(crate) fn start(
+        self: &Arc<Self>,
+        call: Call,
+        work: impl FnOnce(&Call, &Receiver<()>) -> Option<Value> + Send + 'static,
+    ) {
+        let (sender, cancelled) = channel();
+        self.calls().insert(call.id.to_string(), sender);
+        let running = Arc::clone(self);
+        std::thread::spawn(move || {
+            if let Some(result) = work(&call, &cancelled) {
+                wire::send(&wire::answer(&call.id, result));
+            }
+            running.calls().remove(&call.id.to_string());
+        });
+    }
+}
+
+/// Sleeps `ms` in `steps` parts, with progress after each; a cancellation is logged and ends it.
+pub(crate) fn sleep(call: &Call, cancelled: &Receiver<()>) -> Option<Value> {
+    let ms = call.number("ms", 100);
+    let steps = call.number("steps", 1).max(1);
+    let start = Instant::now();
+    for step in 1..=steps {
+        let until = Duration::from_millis(ms * step / steps);
+        match cancelled.recv_timeout(until.saturating_sub(start.elapsed())) {
+            Err(RecvTimeoutError::Timeout) => progress(call, step, steps),
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => {
+                let _ = wire::log(&json!({"cancelled": call.tool, "key": call.key}));
+                return None;
+            }
+        }
+    }
+    Some(wire::text(format!("slept {ms} ms")))
+}
+
+/// Waits for a cancellation, and does not even answer that.
+pub(crate) fn hang(call: &Call, cancelled: &Receiver<()>) -> Option<Value> {
+    let _ = cancelled.recv();
+    let _ = wire::log(&json!({"cancelled": call.tool, "key": call.key}));
+    None
+}
+
+/// Answers a byte at a time, `ms` apart, while everybody else waits for the line to end.
+pub(crate) fn drip(call: &Call) {
+    let mut line = wire::answer(&call.id, wire::text("drop by drop")).to_string();
+    line.push('\n');
+    for byte in line.bytes() {
+        wire::raw(&[byte]);
+        std::thread::sleep(Duration::from_millis(call.number("ms", 20)));
+    }
+}
+
+fn progress(call: &Call, done: u64, total: u64) {
+    if let Some(token) = &call.progress {
+        wire::send(&wire::notice(
+            "notifications/progress",
+            json!({
+                "progressToken": token,
+                "progress": done,
+                "total": total,
+                "message": format!("step {done} of {total}"),
+            }),
+        ));
+    }
+}

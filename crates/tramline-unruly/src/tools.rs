@@ -1,0 +1,266 @@
+//! The tools: a few that behave, and one for each way of not behaving.
+
+use crate::slow::{self, Running};
+use crate::wire;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A one-pixel PNG, for results that are not text.
+const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/// How much `flood` writes at a time.
+const FLOOD_CHUNK_BYTES: usize = 64 * 1024;
+
+/// One call as it came in.
+pub(crate) struct Call {
+    pub(crate) id: Value,
+    pub(crate) tool: String,
+    pub(crate) arguments: Value,
+    pub(crate) key: Value,
+    pub(crate) progress: Option<Value>,
+}
+
+impl Call {
+    /// A whole number among the arguments.
+    pub(crate) fn number(&self, name: &str, default: u64) -> u64 {
+        self.arguments[name].as_u64().unwrap_or(default)
+    }
+
+    fn text(&self, name: &str, default: &str) -> String {
+        self.arguments[name].as_str().unwrap_or(default).to_owned()
+    }
+}
+
+/// Every tool with what it does; those with hints say so.
+const TOOLS: [(&str, &str, Option<&str>); 22] = [
+    ("echo", "Gives its arguments back.", Some("readOnlyHint")),
+    ("add", "Adds a and b.", Some("idempotentHint")),
+    (
+        "record",
+        "Appends a line to the log; not to be repeated.",
+        None,
+    ),
+    (
+        "sleep",
+        "Sleeps ms in steps, with progress.",
+        Some("readOnlyHint"),
+    ),
+    ("hang", "Never answers.", None),
+    ("freeze", "Stops the whole server without ending it.", None),
+    ("crash", "Exits with 3 in the middle of the call.", None),
+    ("close", "Closes stdout by exiting with 0, unasked.", None),
+    (
+        "flood",
+        "Writes bytes of rubbish to stdout, then answers.",
+        None,
+    ),
+    (
+        "garbage",
+        "Writes lines that are no messages, then answers.",
+        None,
+    ),
+    (
+        "big",
+        "Answers with a text of so many bytes.",
+        Some("readOnlyHint"),
+    ),
+    ("twice", "Answers twice.", None),
+    ("drip", "Answers a byte at a time.", None),
+    ("fail", "Says that it failed.", Some("readOnlyHint")),
+    (
+        "refuse",
+        "Answers with a protocol error.",
+        Some("readOnlyHint"),
+    ),
+    (
+        "structured",
+        "Gives structured content.",
+        Some("readOnlyHint"),
+    ),
+    ("text", "Gives one text as it is.", Some("readOnlyHint")),
+    ("image", "Gives an image.", Some("readOnlyHint")),
+    ("many", "Gives several content items.", Some("readOnlyHint")),
+    ("nothing", "Gives no content at all.", Some("readOnlyHint")),
+    ("stderr", "Writes so many lines to stderr.", None),
+    (
+        "flaky",
+        "Fails the first fail_times times, counted in file.",
+        None,
+    ),
+];
+
+/// Whether there is such a tool.
+pub(crate) fn is_known(tool: &str) -> bool {
+    tool == "late" || TOOLS.iter().any(|(name, _, _)| *name == tool)
+}
+
+/// The list of tools as `tools/list` gives it.
+pub(crate) fn all() -> Vec<Value> {
+    TOOLS
+        .iter()
+        .map(|(name, what, hint)| {
+            let mut tool = json!({
+                "name": name,
+                "description": what,
+                "inputSchema": {"type": "object"},
+            });
+            if let Some(hint) = hint {
+                tool["annotations"] = json!({*hint: true});
+            }
+            tool
+        })
+        .collect()
+}
+
+/// The tool that is there only after the list has changed.
+pub(crate) fn late() -> Value {
+    json!({"name": "late", "description": "Came late.", "inputSchema": {"type": "object"}})
+}
+
+/// Carries a call out, on this thread if it is quick.
+pub(crate) fn run(call: Call, running: &Arc<Running>) {
+    match call.tool.as_str() {
+        "sleep" => running.start(call, slow::sleep),
+        "hang" => running.start(call, slow::hang),
+        "record" => record(call, running),
+        "freeze" => loop {
+            std::thread::sleep(Duration::from_secs(60));
+        },
+        "crash" => {
+            let _ = writeln!(std::io::stderr(), "unruly: about to crash");
+            std::process::exit(3);
+        }
+        "close" => std::process::exit(0),
+        "flood" => running.start(call, |call, _| Some(flood(call))),
+        "drip" => slow::drip(&call),
+        "big" => big(&call),
+        "refuse" => refuse(&call),
+        "twice" => {
+            for count in ["first", "second"] {
+                wire::send(&wire::answer(&call.id, wire::text(count)));
+            }
+        }
+        _ => {
+            let result = quick(&call);
+            wire::send(&wire::answer(&call.id, result));
+        }
+    }
+}
+
+/// The tools whose answer is a plain result, at once.
+fn quick(call: &Call) -> Value {
+    let items = |items: Value| json!({"content": items});
+    match call.tool.as_str() {
+        "add" => {
+            let number = |name: &str| call.arguments[name].as_f64().unwrap_or(0.0);
+            wire::text((number("a") + number("b")).to_string())
+        }
+        "garbage" => {
+            wire::raw(b"Listening on stdio...\n\xff\xfe\x00binary\n{\"jsonrpc\":\"2.0\",\"id\":\n");
+            wire::raw(b"[]\n{}\n{\"hello\":1}\n{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":{}}\n");
+            wire::text("after the garbage")
+        }
+        "fail" => wire::failed(call.text("message", "it failed")),
+        "structured" => json!({
+            "content": [{"type": "text", "text": "for people"}],
+            "structuredContent": {"z": 1, "a": [1, 2.5, null], "key": call.key},
+        }),
+        "text" => wire::text(call.text("text", "plain")),
+        "image" => items(json!([{"type": "image", "data": PIXEL, "mimeType": "image/png"}])),
+        "many" => items(json!([
+            {"type": "text", "text": "one"},
+            {"type": "text", "text": "{\"two\": 2}"},
+            {"type": "image", "data": PIXEL, "mimeType": "image/png"},
+            {"type": "resource", "resource": {"uri": "file:///x", "text": "four"}},
+        ])),
+        "nothing" => items(json!([])),
+        "stderr" => {
+            let mut err = std::io::stderr().lock();
+            for line in 0..call.number("lines", 10) {
+                let _ = writeln!(err, "unruly: complaint {line}");
+            }
+            wire::text("complained")
+        }
+        "flaky" => flaky(call),
+        "late" => wire::text("better late"),
+        _ => json!({
+            "content": [{"type": "text", "text": call.arguments.to_string()}],
+        }),
+    }
+}
+
+/// The one real side effect: the line is on the disk before any delay, and before the answer.
+fn record(call: Call, running: &Arc<Running>) {
+    let entry = json!({"key": call.key, "arguments": call.arguments});
+    let result = match wire::log(&entry) {
+        Ok(()) => wire::text("recorded"),
+        Err(fault) => wire::failed(format!("could not write the log: {fault}")),
+    };
+    match call.number("delay_ms", 0) {
+        0 => wire::send(&wire::answer(&call.id, result)),
+        ms => running.start(call, move |_, _| {
+            std::thread::sleep(Duration::from_millis(ms));
+            Some(result)
+        }),
+    }
+}
+
+fn flood(call: &Call) -> Value {
+    let mut chunk = match call.text("kind", "lines").as_str() {
+        "line" => vec![b'x'; FLOOD_CHUNK_BYTES],
+        "messages" => {
+            let notice = wire::notice(
+                "notifications/message",
+                json!({"level": "info", "data": "x".repeat(200)}),
+            );
+            format!("{notice}\n").into_bytes()
+        }
+        _ => format!("{}\n", "rubbish ".repeat(20)).into_bytes(),
+    };
+    let line = chunk.clone();
+    while chunk.len() < FLOOD_CHUNK_BYTES {
+        chunk.extend_from_slice(&line);
+    }
+    let bytes = call.number("bytes", 64 * 1024 * 1024) as usize;
+    for _ in 0..bytes.div_ceil(chunk.len()) {
+        wire::raw(&chunk);
+    }
+    if chunk.last() != Some(&b'\n') {
+        wire::raw(b"\n");
+    }
+    wire::text("flooded")
+}
+
+/// A text of so many bytes; `id_last` puts the id behind it, as some libraries do.
+fn big(call: &Call) {
+    let text = "b".repeat(call.number("bytes", 50_000_000) as usize);
+    let result = wire::text(text);
+    if call.arguments["id_last"] == json!(true) {
+        wire::send(&json!({"result": result, "jsonrpc": "2.0", "id": call.id}));
+    } else {
+        wire::send(&wire::answer(&call.id, result));
+    }
+}
+
+fn refuse(call: &Call) {
+    let code = call.arguments["code"].as_i64().unwrap_or(-32602);
+    wire::send(&wire::refusal(&call.id, code, "refused on request"));
+}
+
+fn flaky(call: &Call) -> Value {
+    let path = call.text("file", "flaky.count");
+    let count: u64 = std::fs::read_to_string(&path)
+        .ok()
+        .and_then(|text| text.trim().parse().ok())
+        .unwrap_or(0);
+    if std::fs::write(&path, (count + 1).to_string()).is_err() {
+        return wire::failed(format!("could not write {path}"));
+    }
+    if count < call.number("fail_times", 1) {
+        wire::failed(format!("failure number {}", count + 1))
+    } else {
+        wire::text(format!("worked after {count} failures"))
+    }
+}

@@ -1,0 +1,202 @@
+//! The command line: one file per verb, the same exit codes everywhere.
+
+use crate::config::{Config, default_data_dir};
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use tramline_builtin::HostPattern;
+use tramline_engine::Fault;
+
+mod check;
+mod completions;
+mod doctor;
+mod documents;
+mod explain;
+mod frames;
+mod input;
+mod output;
+mod progress;
+mod run;
+mod runs;
+mod serve;
+
+/// Puts AI agents on tracks: workflows of MCP tools that run, pause, survive a crash and can be
+/// read afterwards.
+#[derive(Parser)]
+#[command(name = "tramline", version, after_help = EXIT_CODES)]
+struct Cli {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 flaws or bad input, 3 rejected, 4 paused, 130 interrupted.";
+
+/// What every verb takes.
+#[derive(Args, Clone)]
+struct Common {
+    /// Where runs are kept [default: the user's data directory]
+    #[arg(long, global = true, env = "TRAMLINE_DATA_DIR", value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Print JSON for scripts
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+/// What may be touched and called.
+#[derive(Args, Clone, Default)]
+struct Reach {
+    /// More MCP servers, as a client's usual JSON
+    #[arg(long, value_name = "FILE")]
+    mcp_config: Option<PathBuf>,
+    /// A directory in which files may be read and written [default: the working directory]
+    #[arg(long = "root", value_name = "DIR")]
+    roots: Vec<PathBuf>,
+    /// A host that `http` may call: api.example.com, *.example.com, localhost:8080
+    #[arg(long = "allow-host", value_name = "HOST")]
+    hosts: Vec<HostPattern>,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Run a graph's tool and print its result
+    Run(run::Run),
+    /// Serve graphs as MCP tools
+    Serve(serve::Serve),
+    /// Check documents and show every flaw at its place
+    Check(check::Check),
+    /// List runs, read them, steer them
+    Runs(runs::Runs),
+    /// Explain an error code
+    Explain(explain::Explain),
+    /// Print a completion script for a shell
+    Completions(completions::Completions),
+    /// Look whether everything that is needed is there
+    Doctor(doctor::Doctor),
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exit {
+    Done,
+    Failed,
+    BadInput,
+    Rejected,
+    Paused,
+    Interrupted,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Done => 0,
+            Exit::Failed => 1,
+            Exit::BadInput => 2,
+            Exit::Rejected => 3,
+            Exit::Paused => 4,
+            Exit::Interrupted => 130,
+        })
+    }
+}
+
+/// A command that could not do its work: what to say, and how to end.
+struct Stopped {
+    exit: Exit,
+    message: String,
+}
+
+impl Stopped {
+    fn bad(message: impl Into<String>) -> Self {
+        Self { exit: Exit::BadInput, message: message.into() }
+    }
+}
+
+impl From<Fault> for Stopped {
+    fn from(fault: Fault) -> Self {
+        let exit = match &fault {
+            Fault::NotFound(_)
+            | Fault::Over { .. }
+            | Fault::Stale { .. }
+            | Fault::Refused(_)
+            | Fault::BadInput { .. } => Exit::BadInput,
+            Fault::Store(_) | Fault::Elsewhere { .. } | Fault::Damaged { .. } => Exit::Failed,
+        };
+        Self { exit, message: fault.to_string() }
+    }
+}
+
+impl From<crate::wire::Trouble> for Stopped {
+    fn from(trouble: crate::wire::Trouble) -> Self {
+        let exit = match &trouble {
+            crate::wire::Trouble::Store(_) => Exit::Failed,
+            crate::wire::Trouble::Root(_)
+            | crate::wire::Trouble::Config(_)
+            | crate::wire::Trouble::Servers(_) => Exit::BadInput,
+        };
+        Self { exit, message: trouble.to_string() }
+    }
+}
+
+impl Common {
+    fn config(&self, reach: &Reach) -> Config {
+        let roots = if reach.roots.is_empty() { vec![PathBuf::from(".")] } else { reach.roots.clone() };
+        Config {
+            data_dir: Some(self.data_dir.clone().unwrap_or_else(default_data_dir)),
+            roots,
+            hosts: reach.hosts.clone(),
+            mcp_config: reach.mcp_config.clone(),
+        }
+    }
+}
+
+/// Runs the command that the process was started with.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let common = cli.common;
+    let json = common.json;
+    let done = match cli.verb {
+        Verb::Run(verb) => on_one_thread(run::main(common, verb)),
+        Verb::Serve(verb) => on_many_threads(serve::main(common, verb)),
+        Verb::Check(verb) => on_one_thread(check::main(common, verb)),
+        Verb::Runs(verb) => on_one_thread(runs::main(common, verb)),
+        Verb::Explain(verb) => explain::main(&verb, json),
+        Verb::Completions(verb) => completions::main(&verb),
+        Verb::Doctor(verb) => on_one_thread(doctor::main(common, verb)),
+    };
+    match done {
+        Ok(exit) => exit.into(),
+        Err(Stopped { exit, message }) => {
+            if json {
+                output::line(&serde_json::json!({ "status": "error", "error": { "message": message } }));
+            } else {
+                output::complain(&message);
+            }
+            exit.into()
+        }
+    }
+}
+
+type Done = Result<Exit, Stopped>;
+
+/// One run needs one thread, and starts sooner with it.
+fn on_one_thread(work: impl Future<Output = Done>) -> Done {
+    let made = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    block_on(made, work)
+}
+
+fn on_many_threads(work: impl Future<Output = Done>) -> Done {
+    let made = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    block_on(made, work)
+}
+
+fn block_on(made: std::io::Result<tokio::runtime::Runtime>, work: impl Future<Output = Done>) -> Done {
+    let runtime = made.map_err(|error| Stopped {
+        exit: Exit::Failed,
+        message: format!("the system gives no threads: {error}"),
+    })?;
+    let done = runtime.block_on(work);
+    // A blocked reader of standard input must not keep the process.
+    runtime.shutdown_background();
+    done
+}

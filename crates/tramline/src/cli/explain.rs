@@ -1,0 +1,39 @@
+//! `tramline explain`: the page of an error code, out of the binary.
+
+use super::{Done, Exit, Stopped, output};
+use tramline_core::text::nearest;
+
+include!(concat!(env!("OUT_DIR"), "/pages.rs"));
+
+/// Explain an error code.
+#[derive(clap::Args)]
+pub(super) struct Explain {
+    /// The code, for example T0008; all codes are listed without one
+    code: Option<String>,
+}
+
+pub(super) fn main(verb: &Explain, json: bool) -> Done {
+    let Some(code) = &verb.code else {
+        for (code, page) in PAGES {
+            let title = page.lines().next().unwrap_or_default().trim_start_matches('#').trim();
+            output::text_line(&if title.contains(code) { title.to_owned() } else { format!("{code} {title}") });
+        }
+        return Ok(Exit::Done);
+    };
+    let wanted = code.to_uppercase();
+    match PAGES.iter().find(|(known, _)| *known == wanted) {
+        Some((code, page)) if json => {
+            output::line(&serde_json::json!({ "code": code, "page": page }));
+            Ok(Exit::Done)
+        }
+        Some((_, page)) => {
+            output::text_line(page.trim_end());
+            Ok(Exit::Done)
+        }
+        None => {
+            let near = nearest(&wanted, PAGES.iter().map(|(code, _)| *code))
+                .map_or_else(String::new, |near| format!("; did you mean {near}?"));
+            Err(Stopped::bad(format!("there is no code {wanted}{near} `tramline explain` lists them")))
+        }
+    }
+}

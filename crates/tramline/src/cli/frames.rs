@@ -1,0 +1,67 @@
+//! Flaws as code frames: the line of the file, what is wrong under it, what to do.
+
+use super::documents::Flawed;
+use super::output;
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use std::ops::Range;
+use tramline_core::flaw::{Flaw, Place, Severity};
+
+/// More flaws than this are counted, not shown.
+const SHOWN_MAX: usize = 50;
+/// Longer documents are shown without their lines: a frame of a huge line helps nobody.
+const FRAMED_BYTES_MAX: usize = 1 << 20;
+
+/// Shows every flaw of a document.
+pub(super) fn show(flawed: &Flawed) {
+    for flaw in flawed.flaws.iter().take(SHOWN_MAX) {
+        output::say(&frame(flawed, flaw));
+    }
+    if flawed.flaws.len() > SHOWN_MAX {
+        output::say(&format!("… and {} more", flawed.flaws.len() - SHOWN_MAX));
+    }
+}
+
+fn frame(flawed: &Flawed, flaw: &Flaw) -> String {
+    let level = match flaw.code.severity() {
+        Severity::Warning => Level::WARNING,
+        Severity::Error => Level::ERROR,
+    };
+    let span = span(&flawed.text, &flaw.place);
+    let mut group = level.primary_title(flaw.message.as_str()).id(flaw.code.as_str());
+    let text = if flawed.text.len() <= FRAMED_BYTES_MAX { flawed.text.as_str() } else { "" };
+    let mut report = if text.is_empty() {
+        let place = format!("{}:{}:{}", flawed.path, flaw.place.line, flaw.place.column);
+        group.element(Level::NOTE.message(place))
+    } else {
+        let snippet = Snippet::source(text)
+            .path(flawed.path.as_str())
+            .annotation(AnnotationKind::Primary.span(span));
+        group = group.id(flaw.code.as_str());
+        group.element(snippet)
+    };
+    if let Some(suggestion) = &flaw.suggestion {
+        report = report.element(Level::HELP.message(suggestion.as_str()));
+    }
+    Renderer::styled().decor_style(DecorStyle::Ascii).render(&[report])
+}
+
+/// The bytes of a place, for the renderer; empty text has an empty place.
+fn span(text: &str, place: &Place) -> Range<usize> {
+    let start = offset(text, place.line, place.column);
+    let end = offset(text, place.end_line, place.end_column);
+    // A frame over many lines hides more than it shows: it ends with its first line.
+    let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+    start..end.clamp(start, line_end.max(start))
+}
+
+fn offset(text: &str, line: usize, column: usize) -> usize {
+    let mut start = 0;
+    for _ in 1..line {
+        match text[start..].find('\n') {
+            Some(at) => start += at + 1,
+            None => return text.len(),
+        }
+    }
+    text[start..].char_indices().nth(column.saturating_sub(1)).map_or(text.len(), |(at, _)| start + at)
+}

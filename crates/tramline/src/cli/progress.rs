@@ -1,0 +1,160 @@
+//! A run as it happens: a tree of steps with times on a terminal, plain lines when piped.
+
+use super::output::{say, span};
+use anstyle::{AnsiColor, Style};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use std::collections::HashMap;
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::time::Duration;
+use tramline_core::graph::Graph;
+use tramline_core::ids::{Checkpoint, NodeIx, RunId, StepNo};
+use tramline_core::journal::{Entry, Event, Outcome, Pause};
+use tramline_core::workflow::Action;
+
+/// More steps than this are counted, not listed: a loop of 100,000 is no reading matter.
+const LISTED_MAX: u32 = 400;
+
+/// Writes a run's events beside its result.
+pub(super) struct Progress {
+    graph: Arc<Graph>,
+    run: RunId,
+    bars: Option<MultiProgress>,
+    open: HashMap<StepNo, Open>,
+    before_ms: i64,
+    started_ms: i64,
+    listed: u32,
+    unlisted: u32,
+}
+
+struct Open {
+    since_ms: i64,
+    bar: Option<ProgressBar>,
+}
+
+const OK: Style = AnsiColor::Green.on_default();
+const BAD: Style = AnsiColor::Red.on_default();
+const ASK: Style = AnsiColor::Yellow.on_default();
+const DIM: Style = Style::new().dimmed();
+
+impl Progress {
+    pub(super) fn new(graph: Arc<Graph>, run: RunId) -> Self {
+        let bars = std::io::stderr().is_terminal().then(MultiProgress::new);
+        let open = HashMap::new();
+        Self { graph, run, bars, open, before_ms: 0, started_ms: 0, listed: 0, unlisted: 0 }
+    }
+
+    /// Shows one event.
+    pub(super) fn show(&mut self, entry: &Entry) {
+        let at_ms = entry.at_ms;
+        match &entry.event {
+            Event::Started(started) => {
+                self.started_ms = at_ms;
+                self.line(&format!("{} {DIM}{}{DIM:#}", started.workflow.name, self.run));
+            }
+            Event::Resumed { by } => self.line(&format!("{DIM}resumed by {by}{DIM:#}")),
+            Event::StepStarted { step, node, attempt, .. } => self.begin(*step, *node, *attempt, at_ms),
+            Event::AttemptFailed { failure, wait_ms, .. } => {
+                let wait = span(*wait_ms as i64);
+                self.line(&format!("├─ {ASK}↻{ASK:#} {failure} {DIM}(again in {wait}){DIM:#}"));
+            }
+            Event::StepFinished { step, node, label, .. } => {
+                let picked = label.as_ref().map_or_else(String::new, |label| format!(" → {label}"));
+                self.end(*step, *node, at_ms, &format!("{OK}✓{OK:#}"), &picked);
+            }
+            Event::StepFailed { step, node, failure } => {
+                self.end(*step, *node, at_ms, &format!("{BAD}✗{BAD:#}"), &format!(" {failure}"));
+            }
+            Event::Paused { pause } => self.asked(entry.seq, pause),
+            Event::Answered { answer, by, .. } => self.line(&format!("├─ {by} answered: {answer:?}")),
+            Event::Amended { patch, by } => {
+                self.line(&format!("├─ {by} added {} nodes", patch.nodes.len()));
+            }
+            Event::Finished { outcome } => self.finish(outcome, at_ms),
+        }
+        self.before_ms = at_ms;
+    }
+
+    fn line(&self, text: &str) {
+        match &self.bars {
+            Some(bars) => bars.suspend(|| say(text)),
+            None => say(text),
+        }
+    }
+
+    fn what(&self, node: NodeIx) -> String {
+        match &self.graph.node(node).action {
+            Action::Call { tool, .. } => tool.to_string(),
+            Action::Entry => "entry".into(),
+            Action::Compute { .. } => "transform".into(),
+            Action::Choose { .. } => "switch".into(),
+            Action::Exit => "exit".into(),
+        }
+    }
+
+    fn begin(&mut self, step: StepNo, node: NodeIx, attempt: u32, at_ms: i64) {
+        let since_ms = self.open.get(&step).map_or(at_ms, |open| open.since_ms);
+        let bar = self.bars.as_ref().map(|bars| {
+            let bar = bars.add(ProgressBar::new_spinner());
+            let style = ProgressStyle::with_template("├─ {spinner} {msg} {elapsed}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+            let again = if attempt > 1 { format!(" (attempt {attempt})") } else { String::new() };
+            bar.set_message(format!("{}  {}{again}", self.graph.node(node).id, self.what(node)));
+            bar.enable_steady_tick(Duration::from_millis(100));
+            bar
+        });
+        if let Some(Open { bar: Some(bar), .. }) = self.open.insert(step, Open { since_ms, bar }) {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn end(&mut self, step: StepNo, node: NodeIx, at_ms: i64, mark: &str, more: &str) {
+        let open = self.open.remove(&step);
+        let since = open.as_ref().map_or(self.before_ms, |open| open.since_ms);
+        if let Some(Open { bar: Some(bar), .. }) = open {
+            bar.finish_and_clear();
+        }
+        if self.listed == LISTED_MAX {
+            self.unlisted += 1;
+            return;
+        }
+        self.listed += 1;
+        let (id, what) = (&self.graph.node(node).id, self.what(node));
+        let took = span((at_ms - since).max(0));
+        self.line(&format!("├─ {mark} {id}  {DIM}{what}  {took}{DIM:#}{more}"));
+    }
+
+    fn asked(&mut self, seq: u64, pause: &Pause) {
+        let point = Checkpoint { run: self.run.clone(), seq };
+        let what = match pause {
+            Pause::Layer { index } => format!("layer {index} is done; the next one waits"),
+            Pause::Approval { node, reason } => {
+                format!("{} waits for approval: {reason}", self.graph.node(*node).id)
+            }
+            Pause::InDoubt { node, .. } => {
+                let id = &self.graph.node(*node).id;
+                format!("{id} was being called when the process died; did it happen?")
+            }
+        };
+        self.line(&format!("├─ {ASK}?{ASK:#} {what} {DIM}{point}{DIM:#}"));
+    }
+
+    fn finish(&mut self, outcome: &Outcome, at_ms: i64) {
+        for open in std::mem::take(&mut self.open).into_values() {
+            if let Some(bar) = open.bar {
+                bar.finish_and_clear();
+            }
+        }
+        if self.unlisted > 0 {
+            self.line(&format!("├─ {DIM}… {} more steps{DIM:#}", self.unlisted));
+        }
+        let took = span((at_ms - self.started_ms).max(0));
+        let (style, word) = match outcome {
+            Outcome::Completed { .. } => (OK, "completed"),
+            Outcome::Failed { .. } => (BAD, "failed"),
+            Outcome::Rejected { .. } => (ASK, "rejected"),
+            Outcome::Aborted { .. } => (ASK, "aborted"),
+        };
+        self.line(&format!("└─ {style}{word}{style:#} {DIM}in {took}{DIM:#}"));
+    }
+}

@@ -1,0 +1,225 @@
+//! `tramline run`: one tool of a document, live progress beside it, its result on standard output.
+
+use super::progress::Progress;
+use super::{Common, Done, Exit, Reach, Stopped, documents, input, output};
+use crate::wire;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tramline_core::Value;
+use tramline_core::formats::yaml_graph::Document;
+use tramline_core::graph::Graph;
+use tramline_core::ids::{Checkpoint, RunId, Seq};
+use tramline_core::journal::{Event, Outcome, Pause};
+use tramline_core::text::nearest;
+use tramline_engine::{Ended, Engine, Fault, Handle, Start};
+
+/// Runs shorter than this are shown when they are over: nobody could have watched them.
+const WORTH_WATCHING: Duration = Duration::from_millis(40);
+
+/// Run a graph's tool and print its result.
+#[derive(clap::Args)]
+pub(super) struct Run {
+    /// The document
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The tool, where the document has several, and its input as key=value
+    #[arg(value_name = "TOOL|KEY=VALUE")]
+    words: Vec<String>,
+    /// The whole input: JSON, @file, or - for standard input
+    #[arg(long, value_name = "JSON|@FILE|-")]
+    input: Option<String>,
+    /// A label that groups runs
+    #[arg(long)]
+    session: Option<String>,
+    /// Say nothing beside the result
+    #[arg(long, short)]
+    quiet: bool,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+pub(super) async fn main(common: Common, verb: Run) -> Done {
+    let config = common.config(&verb.reach);
+    let elsewhere = documents::elsewhere(&config)?;
+    let document = documents::read_to_use(&verb.file, &elsewhere, common.json || verb.quiet)?;
+    let (graph, pairs) = choose(&document, &verb.words)?;
+    let whole = verb.input.as_deref().map_or(Ok(Value::object::<&str>([])), input::whole)?;
+    let input = input::pairs(whole, pairs, graph.workflow.input_schema.as_ref())?;
+    let house = wire::open(&config, std::slice::from_ref(&document))?;
+    let mut start = Start::new(Arc::clone(&graph), input);
+    start.session = verb.session.map(Into::into);
+    let handle = house.engine.start(start).await?;
+    let shown = !(common.json || verb.quiet);
+    let done = follow(&house.engine, &graph, handle, shown, 0, common.json).await;
+    house.close().await;
+    done
+}
+
+/// The tool that the first word names, or the only one there is.
+fn choose<'w>(document: &Document, words: &'w [String]) -> Result<(Arc<Graph>, &'w [String]), Stopped> {
+    let names = || document.workflows.iter().map(|graph| graph.workflow.name.as_str());
+    if let Some(first) = words.first() {
+        if let Some(graph) = document.workflows.iter().find(|graph| graph.workflow.name == *first) {
+            return Ok((Arc::clone(graph), &words[1..]));
+        }
+        if !first.contains('=') {
+            let near = nearest(first, names()).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            let all = documents::tools_of(document);
+            return Err(Stopped::bad(format!("there is no tool `{first}`{near} (the document has {all})")));
+        }
+    }
+    match document.workflows.as_slice() {
+        [only] => Ok((Arc::clone(only), words)),
+        _ => {
+            let all = documents::tools_of(document);
+            Err(Stopped::bad(format!("the document has several tools; name one of {all}")))
+        }
+    }
+}
+
+/// Waits for a run to end or pause, showing what happens, and tells how it came out.
+pub(super) async fn follow(
+    engine: &Engine,
+    graph: &Arc<Graph>,
+    handle: Handle,
+    shown: bool,
+    seen: Seq,
+    json: bool,
+) -> Done {
+    let run = handle.run.clone();
+    let ended = handle.ended();
+    tokio::pin!(ended);
+    let mut progress = shown.then(|| Progress::new(Arc::clone(graph), run.clone()));
+    let mut seen = seen;
+    let early = tokio::select! {
+        ended = &mut ended => Some(ended),
+        () = tokio::time::sleep(WORTH_WATCHING) => None,
+        _ = tokio::signal::ctrl_c() => Some(interrupt(engine, ended.as_mut()).await),
+    };
+    let ended = match early {
+        Some(ended) => ended,
+        None => watch(engine, &run, ended.as_mut(), progress.as_mut(), &mut seen).await,
+    };
+    if let Some(progress) = &mut progress {
+        for entry in engine.load(&run).await?.entries.iter().filter(|entry| entry.seq > seen) {
+            progress.show(entry);
+        }
+    }
+    tell(graph, &run, ended?, json)
+}
+
+type Ending<'a> = std::pin::Pin<&'a mut dyn Future<Output = Result<Ended, Fault>>>;
+
+async fn interrupt(engine: &Engine, ended: Ending<'_>) -> Result<Ended, Fault> {
+    engine.stop();
+    ended.await
+}
+
+/// Shows events as they come until the run ends.
+async fn watch(
+    engine: &Engine,
+    run: &RunId,
+    mut ended: Ending<'_>,
+    mut progress: Option<&mut Progress>,
+    seen: &mut Seq,
+) -> Result<Ended, Fault> {
+    let mut events = engine.subscribe(run.clone(), *seen);
+    loop {
+        tokio::select! {
+            ended = &mut ended => return ended,
+            _ = tokio::signal::ctrl_c() => return interrupt(engine, ended).await,
+            event = events.next(), if progress.is_some() => match (event?, progress.as_mut()) {
+                (Some(entry), Some(progress)) => {
+                    *seen = entry.seq;
+                    let over = matches!(entry.event, Event::Finished { .. });
+                    progress.show(&entry);
+                    if over {
+                        return ended.await;
+                    }
+                }
+                _ => return ended.await,
+            },
+        }
+    }
+}
+
+fn tell(graph: &Graph, run: &RunId, ended: Ended, json: bool) -> Done {
+    let node = |at: &Option<tramline_core::ids::NodeIx>| at.map(|at| graph.node(at).id.to_string());
+    match ended {
+        Ended::Finished(Outcome::Completed { result }) => {
+            if json {
+                output::line(&serde_json::json!({ "run_id": run, "status": "completed", "result": result }));
+            } else {
+                output::text_line(&match &result {
+                    Value::String(text) => text.to_string(),
+                    other => other.to_json_pretty(),
+                });
+            }
+            Ok(Exit::Done)
+        }
+        Ended::Finished(Outcome::Failed { failure, node: at }) => {
+            let at_node = node(&at).map_or_else(String::new, |id| format!(" at `{id}`"));
+            let message = format!("{failure}{at_node} (tramline explain {})", failure.kind.code());
+            let error = serde_json::json!({
+                "code": failure.kind.code(), "message": failure.message, "node": node(&at), "data": failure.data,
+            });
+            Ok(unhappy(json, run, "failed", Exit::Failed, error, &message))
+        }
+        Ended::Finished(Outcome::Rejected { node: at, why }) => {
+            let message = format!("rejected{}", why.map_or_else(String::new, |why| format!(": {why}")));
+            let error = serde_json::json!({ "message": message, "node": node(&at) });
+            Ok(unhappy(json, run, "rejected", Exit::Rejected, error, &message))
+        }
+        Ended::Finished(Outcome::Aborted { by, why }) => {
+            let message = format!("aborted by {by}{}", why.map_or_else(String::new, |why| format!(": {why}")));
+            let error = serde_json::json!({ "message": message });
+            Ok(unhappy(json, run, "aborted", Exit::Failed, error, &message))
+        }
+        Ended::Paused(pauses) => Ok(paused(graph, run, &pauses, json)),
+        Ended::Stopped => {
+            let message = format!("interrupted; `tramline runs resume {run}` goes on");
+            let error = serde_json::json!({ "message": message });
+            Ok(unhappy(json, run, "interrupted", Exit::Interrupted, error, &message))
+        }
+    }
+}
+
+fn unhappy(json: bool, run: &RunId, status: &str, exit: Exit, error: serde_json::Value, message: &str) -> Exit {
+    if json {
+        output::line(&serde_json::json!({ "run_id": run, "status": status, "error": error }));
+    } else {
+        output::complain(message);
+    }
+    exit
+}
+
+fn paused(graph: &Graph, run: &RunId, pauses: &[(Seq, Pause)], json: bool) -> Exit {
+    let point = |seq: &Seq| Checkpoint { run: run.clone(), seq: *seq }.to_string();
+    if json {
+        let waiting: Vec<_> = pauses
+            .iter()
+            .map(|(seq, pause)| match pause {
+                Pause::Layer { index } => serde_json::json!({
+                    "checkpoint_id": point(seq), "kind": "layer", "layer_index": index }),
+                Pause::Approval { node, reason } => serde_json::json!({
+                    "checkpoint_id": point(seq), "kind": "approval", "node": graph.node(*node).id, "reason": reason }),
+                Pause::InDoubt { node, step } => serde_json::json!({
+                    "checkpoint_id": point(seq), "kind": "in-doubt", "node": graph.node(*node).id, "step": step }),
+            })
+            .collect();
+        let message = "the run waits for an answer";
+        output::line(&serde_json::json!({
+            "run_id": run, "status": "paused", "error": { "message": message }, "waiting": waiting }));
+        return Exit::Paused;
+    }
+    output::say("the run waits for an answer:");
+    for (seq, pause) in pauses {
+        let options = match pause {
+            Pause::Layer { .. } | Pause::Approval { .. } => "--yes | --no",
+            Pause::InDoubt { .. } => "--retry | --skip JSON | --no",
+        };
+        output::say(&format!("  tramline runs answer {} {options}", point(seq)));
+    }
+    Exit::Paused
+}

@@ -1,0 +1,69 @@
+//! `tramline runs`: the runs in the data directory, whichever process made them.
+
+use super::{Common, Done, Exit, Reach, Stopped, output};
+use crate::wire::{self, House};
+use clap::Subcommand;
+use tramline_core::ids::RunId;
+
+mod answer;
+mod list;
+mod remove;
+mod show;
+mod steer;
+
+/// List runs, read them, steer them.
+#[derive(clap::Args)]
+pub(super) struct Runs {
+    #[command(subcommand)]
+    verb: Option<RunsVerb>,
+    #[command(flatten)]
+    list: list::List,
+}
+
+#[derive(Subcommand)]
+enum RunsVerb {
+    /// Read a run: every step with what went in and what came out
+    Show(show::Show),
+    /// Go on with a run that was interrupted or has been answered
+    Resume(steer::Resume),
+    /// End a run, wherever it is driven
+    Abort(steer::Abort),
+    /// Answer what a run asks
+    Answer(answer::Answering),
+    /// Forget runs that are over
+    Rm(remove::Remove),
+}
+
+pub(super) async fn main(common: Common, verb: Runs) -> Done {
+    match verb.verb {
+        None => list::main(common, verb.list).await,
+        Some(RunsVerb::Show(verb)) => show::main(common, verb).await,
+        Some(RunsVerb::Resume(verb)) => steer::resume(common, verb).await,
+        Some(RunsVerb::Abort(verb)) => steer::abort(common, verb).await,
+        Some(RunsVerb::Answer(verb)) => answer::main(common, verb).await,
+        Some(RunsVerb::Rm(verb)) => remove::main(common, verb).await,
+    }
+}
+
+/// The engine over the data directory, with no servers: for reading and for words.
+fn open(common: &Common) -> Result<House, Stopped> {
+    Ok(wire::open(&common.config(&Reach::default()), &[])?)
+}
+
+fn run_id(text: &str) -> Result<RunId, String> {
+    text.parse().map_err(|bad: tramline_core::ids::BadId| bad.to_string())
+}
+
+/// Who we are in the journal: the person at this terminal.
+fn myself() -> tramline_core::Str {
+    std::env::var("USER").map_or_else(|_| "command line".into(), |user| user.into())
+}
+
+fn done(common: &Common, run: &RunId, status: &str, words: &str) -> Exit {
+    if common.json {
+        output::line(&serde_json::json!({ "run_id": run, "status": status }));
+    } else {
+        output::say(words);
+    }
+    Exit::Done
+}

@@ -1,0 +1,87 @@
+//! `tramline runs`: the list, newest first.
+
+use super::super::output::{self, span};
+use super::super::{Common, Done, Exit, Stopped};
+use super::open;
+use tramline_engine::clock;
+use tramline_engine::seams::{RunFilter, RunRow, Status};
+
+/// Which runs to list.
+#[derive(clap::Args)]
+pub(super) struct List {
+    /// Only runs that stand so
+    #[arg(long, value_name = "STATUS", value_parser = status)]
+    status: Vec<Status>,
+    /// Only runs of this workflow
+    #[arg(long, value_name = "NAME")]
+    workflow: Option<String>,
+    /// Only runs of this session
+    #[arg(long)]
+    session: Option<String>,
+    /// At most so many
+    #[arg(long, default_value_t = 50, value_name = "N")]
+    most: usize,
+    /// Only runs older than this one: the next page
+    #[arg(long, value_name = "RUN", value_parser = super::run_id)]
+    after: Option<tramline_core::ids::RunId>,
+}
+
+fn status(text: &str) -> Result<Status, String> {
+    Status::parse(text).ok_or_else(|| {
+        let known: Vec<_> = Status::ALL.iter().map(|status| status.as_str()).collect();
+        format!("one of {}", known.join(", "))
+    })
+}
+
+pub(super) async fn main(common: Common, list: List) -> Done {
+    let house = open(&common)?;
+    let filter = RunFilter {
+        status: list.status,
+        workflow: list.workflow.map(Into::into),
+        session: list.session.map(Into::into),
+        updated_before_ms: None,
+        after: list.after,
+        most: list.most.clamp(1, 10_000),
+    };
+    let page = house.engine.runs(filter).await.map_err(Stopped::from)?;
+    if common.json {
+        let runs: Vec<_> = page.rows.iter().map(as_json).collect();
+        output::line(&serde_json::json!({ "runs": runs, "more": page.more }));
+    } else if page.rows.is_empty() {
+        output::say("no runs yet: `tramline run FILE` makes one");
+    } else {
+        for row in &page.rows {
+            output::text_line(&as_text(row));
+        }
+        if let (true, Some(last)) = (page.more, page.rows.last()) {
+            output::say(&format!("older ones: tramline runs --after {}", last.run));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn as_json(row: &RunRow) -> serde_json::Value {
+    serde_json::json!({
+        "run_id": row.run,
+        "status": row.head.status.as_str(),
+        "workflow": row.head.workflow,
+        "session": row.head.session,
+        "started_ms": row.head.started_ms,
+        "updated_ms": row.head.updated_ms,
+        "events": row.last,
+        "bytes": row.bytes,
+        "driven": row.driven,
+    })
+}
+
+fn as_text(row: &RunRow) -> String {
+    let head = &row.head;
+    let took = span((head.updated_ms - head.started_ms).max(0));
+    let ago = span((clock::now_ms() - head.started_ms).max(0));
+    // A run that nobody drives and that asks nothing was cut off.
+    let status = match head.status {
+        Status::Running if !row.driven => "interrupted",
+        other => other.as_str(),
+    };
+    format!("{}  {status:<11}  {:<24}  {took:>10}  {ago} ago", row.run, head.workflow)
+}

@@ -1,0 +1,43 @@
+//! `cargo xtask schemas`: writes the JSON Schemas that are generated from the readers' types.
+
+use crate::paths;
+use anyhow::{Context, Result};
+use std::fs;
+use std::path::Path;
+
+const DIR: &str = "schemas";
+
+/// A schema and the file it belongs into.
+struct Schema {
+    file: &'static str,
+    text: String,
+}
+
+fn generated() -> Vec<Schema> {
+    Vec::new()
+}
+
+/// The files whose schema is not what the types say now.
+pub(crate) fn stale(root: &Path) -> Vec<&'static str> {
+    let dir = root.join(DIR);
+    let fresh = |schema: &Schema| {
+        fs::read_to_string(dir.join(schema.file)).is_ok_and(|is| is == schema.text)
+    };
+    let all = generated().into_iter();
+    all.filter(|schema| !fresh(schema))
+        .map(|schema| schema.file)
+        .collect()
+}
+
+/// Writes all schemas.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    crate::no_arguments(arguments)?;
+    let dir = paths::root().join(DIR);
+    fs::create_dir_all(&dir).with_context(|| format!("making {}", dir.display()))?;
+    for Schema { file, text } in generated() {
+        let path = dir.join(file);
+        fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+        println!("{DIR}/{file}");
+    }
+    Ok(())
+}

@@ -1,0 +1,193 @@
+//! `cargo xtask setup`: brings what the tests need, once; a second run takes milliseconds.
+//!
+//! Everything goes into `target/tools` (or `$TRAMLINE_TOOLS`). Each part leaves a stamp that says
+//! what it installed; a part is installed anew when the stamp differs or its witness is gone.
+
+use crate::paths;
+use crate::shell;
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// MCP servers that tests start, and the reference implementations that expressions are held to.
+const NPM_PACKAGES: &[(&str, &str)] = &[
+    ("@modelcontextprotocol/server-everything", "2026.8.31"),
+    ("@modelcontextprotocol/server-filesystem", "2026.8.31"),
+    ("@modelcontextprotocol/server-memory", "2026.8.31"),
+    (
+        "@modelcontextprotocol/server-sequential-thinking",
+        "2026.8.31",
+    ),
+    ("json-logic-js", "2.0.5"),
+    ("jsonata", "2.2.2"),
+];
+
+/// An independent MCP client, and a server of another make.
+const PYTHON_PACKAGES: &[&str] = &["mcp==2.3.0", "mcp-server-time==2026.10.19"];
+
+/// The test runner: tests run in processes of their own and a hung one is ended.
+const NEXTEST: &str = "cargo-nextest@0.9.143";
+
+/// Licences, bans and sources of everything we depend on.
+const DENY: &str = "cargo-deny@0.20.2";
+
+/// One thing to install.
+struct Part {
+    name: &'static str,
+    /// What it installs, in full: a change of it installs anew.
+    stamp: String,
+    /// A path under the tools directory that is there once it is installed.
+    witness: &'static str,
+    install: fn(&Path) -> Result<()>,
+}
+
+/// Installs what is missing.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    crate::no_arguments(arguments)?;
+    let tools = paths::tools();
+    fs::create_dir_all(tools.join("stamps"))
+        .with_context(|| format!("making {}", tools.display()))?;
+    for part in parts() {
+        bring(&part, &tools).with_context(|| format!("setting up {}", part.name))?;
+    }
+    Ok(())
+}
+
+fn parts() -> Vec<Part> {
+    let mut parts = vec![
+        Part {
+            name: "npm",
+            stamp: package_json(),
+            witness: "node_modules/.package-lock.json",
+            install: install_npm,
+        },
+        Part {
+            name: "python",
+            stamp: PYTHON_PACKAGES.join("\n"),
+            witness: "venv/bin/mcp-server-time",
+            install: install_python,
+        },
+    ];
+    // A tool the machine has already is not built a second time.
+    if shell::find("cargo-nextest", None).is_none() {
+        parts.push(Part {
+            name: "nextest",
+            stamp: NEXTEST.to_owned(),
+            witness: "bin/cargo-nextest",
+            install: |tools| install_cargo(tools, NEXTEST),
+        });
+    }
+    if shell::find("cargo-deny", None).is_none() {
+        parts.push(Part {
+            name: "deny",
+            stamp: DENY.to_owned(),
+            witness: "bin/cargo-deny",
+            install: |tools| install_cargo(tools, DENY),
+        });
+    }
+    parts
+}
+
+fn bring(part: &Part, tools: &Path) -> Result<()> {
+    let stamp = tools.join("stamps").join(part.name);
+    let same = fs::read_to_string(&stamp).is_ok_and(|found| found == part.stamp);
+    if same && tools.join(part.witness).exists() {
+        return Ok(());
+    }
+    eprintln!("setup: {}", part.name);
+    (part.install)(tools)?;
+    let witness = tools.join(part.witness);
+    if !witness.exists() {
+        bail!(
+            "the installation went through, but {} is not there",
+            witness.display()
+        );
+    }
+    fs::write(&stamp, &part.stamp).with_context(|| format!("writing {}", stamp.display()))
+}
+
+fn package_json() -> String {
+    let pinned: serde_json::Map<_, _> = NPM_PACKAGES
+        .iter()
+        .map(|(name, version)| ((*name).to_owned(), (*version).into()))
+        .collect();
+    serde_json::json!({ "private": true, "dependencies": pinned }).to_string()
+}
+
+fn install_npm(tools: &Path) -> Result<()> {
+    need("node", &["nodejs", "npm"])?;
+    need("npm", &["nodejs", "npm"])?;
+    fs::write(tools.join("package.json"), package_json())?;
+    shell::run(
+        Command::new("npm")
+            .args([
+                "install",
+                "--no-audit",
+                "--no-fund",
+                "--ignore-scripts",
+                "--prefix",
+            ])
+            .arg(tools)
+            .current_dir(tools),
+    )
+}
+
+fn install_python(tools: &Path) -> Result<()> {
+    need("python3", &["python3", "python3-venv", "python3-pip"])?;
+    let venv = tools.join("venv");
+    // A venv that was interrupted half-way is no base to build on.
+    shell::run(
+        Command::new("python3")
+            .args(["-m", "venv", "--clear"])
+            .arg(&venv),
+    )?;
+    shell::run(
+        Command::new(venv.join("bin/pip"))
+            .args(["install", "--quiet", "--disable-pip-version-check"])
+            .args(PYTHON_PACKAGES),
+    )
+}
+
+/// Builds a cargo tool without optimisation: these tools wait for others, and building them
+/// optimised takes longer than all their runs together.
+fn install_cargo(tools: &Path, what: &str) -> Result<()> {
+    let built = tools.join("build");
+    shell::run(
+        shell::cargo(&["install", "--locked", "--debug", "--force", "--root"])
+            .arg(tools)
+            .arg("--target-dir")
+            .arg(&built)
+            .arg(what)
+            .env("CARGO_PROFILE_DEV_DEBUG", "0")
+            .env("CARGO_INCREMENTAL", "0"),
+    )?;
+    fs::remove_dir_all(&built).with_context(|| format!("removing {}", built.display()))
+}
+
+/// Makes sure that a program is there, from Debian's packages if the machine has them.
+fn need(program: &str, packages: &[&str]) -> Result<()> {
+    if shell::find(program, None).is_some() {
+        return Ok(());
+    }
+    if shell::find("apt-get", None).is_some() {
+        let tried = shell::run(Command::new("apt-get").args(["update", "-q"])).and_then(|()| {
+            shell::run(
+                Command::new("apt-get")
+                    .args(["install", "-y", "-q", "--no-install-recommends"])
+                    .args(packages)
+                    .env("DEBIAN_FRONTEND", "noninteractive"),
+            )
+        });
+        if let Err(error) = tried {
+            eprintln!("setup: {error:#}");
+        }
+    }
+    if shell::find(program, None).is_none() {
+        bail!(
+            "`{program}` is not on the search path and could not be installed; install {} by hand",
+            packages.join(", ")
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! Running other programs: what is run is shown, what fails says so.
+
+use anyhow::{Context, Result, bail};
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+
+/// Runs a command to its end, its output going where ours goes.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    announce(command);
+    let status = command
+        .stdin(Stdio::null())
+        .status()
+        .with_context(|| format!("starting {}", name(command)))?;
+    if status.success() {
+        Ok(())
+    } else {
+        bail!("{} ended with {status}", name(command))
+    }
+}
+
+/// What a command printed, and whether it succeeded.
+pub(crate) struct Printed {
+    /// Both its streams, line by line as they came.
+    pub(crate) lines: Vec<String>,
+    /// Whether it exited with 0.
+    pub(crate) success: bool,
+}
+
+/// Runs a command to its end, showing its output and keeping it.
+pub(crate) fn run_and_keep(command: &mut Command) -> Result<Printed> {
+    announce(command);
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("starting {}", name(command)))?;
+    let out = child.stdout.take().map(|stream| echo(stream, false));
+    let err = child.stderr.take().map(|stream| echo(stream, true));
+    let mut lines = Vec::new();
+    for reader in [out, err].into_iter().flatten() {
+        lines.extend(reader.join().unwrap_or_default());
+    }
+    let success = child.wait()?.success();
+    Ok(Printed { lines, success })
+}
+
+fn echo(stream: impl Read + Send + 'static, is_error: bool) -> thread::JoinHandle<Vec<String>> {
+    thread::spawn(move || {
+        let mut kept = Vec::new();
+        // Test output may be anything: what is not UTF-8 is shown as well as it can be.
+        for line in BufReader::new(stream).split(b'\n').map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line).into_owned();
+            if is_error {
+                eprintln!("{line}");
+            } else {
+                println!("{line}");
+            }
+            kept.push(line);
+        }
+        kept
+    })
+}
+
+/// `cargo`, the one that runs us, at the workspace root.
+pub(crate) fn cargo(arguments: &[&str]) -> Command {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(arguments).current_dir(crate::paths::root());
+    command
+}
+
+/// The program of this name: in `first`, or else on the search path.
+pub(crate) fn find(program: &str, first: Option<&Path>) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    first
+        .map(Path::to_path_buf)
+        .into_iter()
+        .chain(std::env::split_paths(&path))
+        .map(|dir| dir.join(program))
+        .find(|candidate| candidate.is_file())
+}
+
+fn announce(command: &Command) {
+    let arguments: Vec<_> = command.get_args().map(|a| a.to_string_lossy()).collect();
+    eprintln!("$ {} {}", name(command), arguments.join(" "));
+}
+
+fn name(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    program
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}

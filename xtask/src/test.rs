@@ -1,0 +1,221 @@
+//! `cargo xtask test`: everything that must pass before a change lands.
+//!
+//! The cheap checks come first. A check that fails does not hide the ones after it; only where the
+//! code does not build there is nothing left to run.
+
+use crate::shell::{self, Printed};
+use crate::{paths, setup, tidy};
+use anyhow::{Result, bail};
+use std::process::Command;
+use std::time::Instant;
+
+/// What the test runners counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Count {
+    passed: u64,
+    failed: u64,
+    skipped: u64,
+}
+
+impl Count {
+    fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+    }
+}
+
+/// The checks so far.
+#[derive(Default)]
+struct Report {
+    count: Count,
+    failed: Vec<&'static str>,
+}
+
+impl Report {
+    fn check(&mut self, name: &'static str, check: impl FnOnce(&mut Count) -> Result<()>) -> bool {
+        let begun = Instant::now();
+        eprintln!("\n== {name}");
+        let result = check(&mut self.count);
+        if let Err(error) = &result {
+            eprintln!("{name}: {error:#}");
+            self.failed.push(name);
+        }
+        eprintln!("== {name}: {:.1} s", begun.elapsed().as_secs_f64());
+        result.is_ok()
+    }
+}
+
+/// Runs all checks; `--quick` leaves out setup and deny.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let quick = crate::only_flag(arguments, "--quick")?;
+    let mut report = Report::default();
+    if !quick {
+        report.check("setup", |_| setup::run(&[]));
+    }
+    report.check("format", |_| {
+        shell::run(&mut shell::cargo(&["fmt", "--all", "--check"]))
+    });
+    report.check("tidy", |_| tidy::run(&[]));
+    report.check("clippy", |_| {
+        let lints = ["--workspace", "--all-targets", "--", "-D", "warnings"];
+        shell::run(shell::cargo(&["clippy", "--quiet"]).args(lints))
+    });
+    // Tests start programs of other packages than their own; cargo builds only those of theirs.
+    let built = report.check("build", |_| {
+        let all_but_us = ["--workspace", "--exclude", "xtask", "--bins"];
+        shell::run(shell::cargo(&["build", "--quiet"]).args(all_but_us))
+    });
+    if built {
+        report.check("tests", tests);
+        report.check("doc tests", doc_tests);
+    }
+    if !quick {
+        report.check("deny", |_| deny());
+    }
+    finish(&report)
+}
+
+fn finish(report: &Report) -> Result<()> {
+    let Count {
+        passed,
+        failed,
+        skipped,
+    } = report.count;
+    eprintln!();
+    if !report.failed.is_empty() {
+        eprintln!("not passed: {}", report.failed.join(", "));
+    }
+    println!("{passed} passed, {failed} failed, {skipped} skipped");
+    match report.failed.as_slice() {
+        [] => Ok(()),
+        failed => bail!("{} of the checks did not pass", failed.len()),
+    }
+}
+
+fn tests(count: &mut Count) -> Result<()> {
+    let bin = paths::tools().join("bin");
+    let mut command = match shell::find("cargo-nextest", Some(&bin)) {
+        Some(nextest) => {
+            let mut command = Command::new(nextest);
+            command.args(["nextest", "run", "--workspace", "--no-fail-fast"]);
+            command.current_dir(paths::root());
+            command
+        }
+        None => shell::cargo(&[
+            "test",
+            "--workspace",
+            "--lib",
+            "--bins",
+            "--tests",
+            "--no-fail-fast",
+        ]),
+    };
+    counted(&mut command, count)
+}
+
+fn doc_tests(count: &mut Count) -> Result<()> {
+    counted(
+        &mut shell::cargo(&["test", "--workspace", "--doc", "--no-fail-fast"]),
+        count,
+    )
+}
+
+fn counted(command: &mut Command, count: &mut Count) -> Result<()> {
+    command
+        .env("TRAMLINE_TOOLS", paths::tools())
+        .env("TRAMLINE_SHARED", paths::shared());
+    let Printed { lines, success } = shell::run_and_keep(command)?;
+    for found in lines.iter().filter_map(|line| summary(line)) {
+        count.add(found);
+    }
+    if success {
+        Ok(())
+    } else {
+        bail!("some tests did not pass")
+    }
+}
+
+/// Reads the closing line of a test runner: nextest's `Summary [ … ]`, cargo's `test result:`.
+fn summary(line: &str) -> Option<Count> {
+    let line = line.trim();
+    let counts = if let Some(rest) = line.strip_prefix("Summary [") {
+        rest.split_once("tests run:")
+            .or_else(|| rest.split_once("test run:"))?
+            .1
+    } else {
+        line.strip_prefix("test result:")?.split_once('.')?.1
+    };
+    let mut found = Count::default();
+    // Of "3 passed (1 slow, 1 flaky)" only what stands outside the brackets is counted.
+    let mut depth = 0usize;
+    let flat: String = counts
+        .chars()
+        .filter(|&letter| {
+            depth += usize::from(letter == '(');
+            let outside = depth == 0;
+            depth = depth.saturating_sub(usize::from(letter == ')'));
+            outside
+        })
+        .collect();
+    for part in flat.split([',', ';']) {
+        let Some((number, word)) = part.trim().split_once(' ') else {
+            continue;
+        };
+        let Ok(number) = number.parse::<u64>() else {
+            continue;
+        };
+        match word.trim() {
+            "passed" => found.passed += number,
+            "failed" | "exec failed" | "timed out" => found.failed += number,
+            "skipped" | "ignored" => found.skipped += number,
+            _ => {}
+        }
+    }
+    Some(found)
+}
+
+fn deny() -> Result<()> {
+    let bin = paths::tools().join("bin");
+    let Some(deny) = shell::find("cargo-deny", Some(&bin)) else {
+        bail!("cargo-deny is not there; `cargo xtask setup` installs it");
+    };
+    // Advisories live in a repository of their own that not every machine reaches.
+    let checks = [
+        "deny",
+        "--workspace",
+        "check",
+        "licenses",
+        "bans",
+        "sources",
+    ];
+    shell::run(Command::new(deny).args(checks).current_dir(paths::root()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Count, summary};
+
+    fn count(passed: u64, failed: u64, skipped: u64) -> Option<Count> {
+        Some(Count {
+            passed,
+            failed,
+            skipped,
+        })
+    }
+
+    #[test]
+    fn closing_lines_are_read() {
+        let nextest = "     Summary [   1.2s] 12 tests run: 10 passed (1 slow, 1 flaky), 1 failed, \
+                       1 timed out, 3 skipped";
+        assert_eq!(summary(nextest), count(10, 2, 3));
+        assert_eq!(
+            summary("     Summary [   0.1s] 1 test run: 1 passed, 0 skipped"),
+            count(1, 0, 0)
+        );
+        let cargo = "test result: ok. 4 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; \
+                     finished in 0.02s";
+        assert_eq!(summary(cargo), count(4, 0, 1));
+        assert_eq!(summary("12 passed"), None);
+    }
+}

@@ -1,0 +1,144 @@
+//! Documents: what the map names is there, links lead somewhere, decisions say why.
+
+use super::Found;
+use crate::paths;
+use anyhow::Result;
+use std::path::Path;
+
+const MAP: &str = "ARCHITECTURE.md";
+const DECISIONS: &str = "docs/decisions";
+const DECISION_PARTS: [&str; 4] = [
+    "## What",
+    "## Why",
+    "## What else was weighed",
+    "## Consequences",
+];
+/// A decision is at most a page.
+const DECISION_LINES_MAX: usize = 60;
+
+/// The files that must be at the root.
+const AT_ROOT: [&str; 8] = [
+    MAP,
+    "CHANGELOG.md",
+    "GLOSSARY.md",
+    "STYLE.md",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "deny.toml",
+    ".ci/run",
+];
+
+pub(super) fn check(root: &Path, found: &mut Found) -> Result<()> {
+    for name in AT_ROOT.iter().filter(|name| !root.join(name).is_file()) {
+        found.complain(name, "is missing");
+    }
+    if let Ok(text) = paths::read(&root.join(MAP)) {
+        map(root, &text, found)?;
+    }
+    if let Ok(text) = paths::read(&root.join("CHANGELOG.md"))
+        && !text.lines().any(|line| line.trim() == "## [Unreleased]")
+    {
+        found.complain("CHANGELOG.md", "has no `## [Unreleased]` section");
+    }
+    decisions(root, found)?;
+    links(root, found)
+}
+
+/// Every path in the map exists, and every source file it names by its last part.
+fn map(root: &Path, text: &str, found: &mut Found) -> Result<()> {
+    let mut sources = paths::files(&root.join("crates"), "rs")?;
+    sources.extend(paths::files(&root.join("xtask"), "rs")?);
+    for (at, line) in text.lines().enumerate() {
+        let place = format!("{MAP}:{}", at + 1);
+        for span in line
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .filter(|span| is_path(span))
+        {
+            let whole = root.join(span).exists();
+            let tail = span.ends_with(".rs") && sources.iter().any(|path| path.ends_with(span));
+            if !whole && !tail {
+                found.complain(&place, format!("`{span}` is not there"));
+            }
+        }
+        let words = line.split(|letter: char| letter.is_whitespace() || "`,;()".contains(letter));
+        for word in words.filter(|word| word.ends_with(".rs")) {
+            let there =
+                root.join(word).is_file() || sources.iter().any(|path| path.ends_with(word));
+            if !there && !line.contains(&format!("`{word}`")) {
+                found.complain(&place, format!("{word} is not there"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_path(span: &str) -> bool {
+    const ENDS: [&str; 6] = [".rs", ".md", ".toml", ".yaml", ".json", ".sql"];
+    let plain = !span.contains([' ', '{', '<', '*', ':', '$']);
+    plain && (span.contains('/') || ENDS.iter().any(|end| span.ends_with(end)))
+}
+
+fn decisions(root: &Path, found: &mut Found) -> Result<()> {
+    for (at, path) in paths::files(&root.join(DECISIONS), "md")?
+        .iter()
+        .enumerate()
+    {
+        let place = paths::relative(root, path);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if !name.starts_with(&format!("{:04}-", at + 1)) {
+            found.complain(
+                &place,
+                format!("is number {}: they count without gaps", at + 1),
+            );
+        }
+        let text = paths::read(path)?;
+        for part in DECISION_PARTS {
+            if !text.lines().any(|line| line == part) {
+                found.complain(&place, format!("has no `{part}`"));
+            }
+        }
+        if text.lines().count() > DECISION_LINES_MAX {
+            found.complain(&place, format!("is longer than {DECISION_LINES_MAX} lines"));
+        }
+    }
+    Ok(())
+}
+
+/// Links from one document to another lead somewhere.
+fn links(root: &Path, found: &mut Found) -> Result<()> {
+    for path in paths::files(root, "md")? {
+        let place = paths::relative(root, &path);
+        let dir = path.parent().unwrap_or(root);
+        for (at, line) in paths::read(&path)?.lines().enumerate() {
+            let targets = line
+                .split("](")
+                .skip(1)
+                .filter_map(|rest| rest.split(')').next());
+            for target in targets {
+                let file = target.split('#').next().unwrap_or_default();
+                let outside = file.is_empty() || file.contains("://") || file.contains(' ');
+                if !outside && !dir.join(file).exists() {
+                    found.complain(&format!("{place}:{}", at + 1), format!("no `{file}` there"));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_path;
+
+    #[test]
+    fn paths_are_told_from_other_spans() {
+        for span in ["crates/tramline", "next.rs", "docs/errors/"] {
+            assert!(is_path(span), "{span}");
+        }
+        for span in ["Run::apply", "join: all", "cargo xtask test", "T0001"] {
+            assert!(!is_path(span), "{span}");
+        }
+    }
+}

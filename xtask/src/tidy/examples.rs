@@ -1,0 +1,86 @@
+//! Examples are tests: each says what comes out of it, for every tool in it.
+//!
+//! Beside `x.yaml` stands `x.expected.json`, a list of `{tool, input, status, result}`, which the
+//! example test runs.
+
+use super::Found;
+use crate::paths;
+use anyhow::Result;
+use serde_json::Value;
+use std::path::Path;
+
+const EXAMPLES: &str = "examples";
+const EXPECTED: &str = "expected.json";
+const STATUSES: [&str; 4] = ["completed", "failed", "paused", "rejected"];
+
+pub(super) fn check(root: &Path, found: &mut Found) -> Result<()> {
+    let there_is_a_binary = root.join("crates/tramline/src/main.rs").is_file();
+    if there_is_a_binary && !is_run(root)? {
+        found.complain(
+            EXAMPLES,
+            format!("no test under crates/ runs the cases of *.{EXPECTED}"),
+        );
+    }
+    for path in paths::files(&root.join(EXAMPLES), "yaml")? {
+        let place = paths::relative(root, &path);
+        let expected = path.with_extension(EXPECTED);
+        let Ok(text) = paths::read(&expected) else {
+            found.complain(
+                &place,
+                format!("no .{EXPECTED} beside it says what comes out"),
+            );
+            continue;
+        };
+        let cases: Vec<Value> = match serde_json::from_str(&text) {
+            Ok(cases) => cases,
+            Err(error) => {
+                found.complain(&paths::relative(root, &expected), format!("{error}"));
+                continue;
+            }
+        };
+        for problem in cases.iter().filter_map(wrong) {
+            found.complain(&paths::relative(root, &expected), problem);
+        }
+        for tool in tools(&paths::read(&path)?) {
+            if !cases
+                .iter()
+                .any(|case| case.get("tool").and_then(Value::as_str) == Some(&tool))
+            {
+                found.complain(&place, format!("nothing is expected of `{tool}`"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a test reads what is expected of the examples.
+fn is_run(root: &Path) -> Result<bool> {
+    for path in paths::files(&root.join("crates"), "rs")? {
+        let of_tests = paths::relative(root, &path).contains("/tests");
+        if of_tests && paths::read(&path)?.contains(EXPECTED) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn wrong(case: &Value) -> Option<String> {
+    for field in ["tool", "input", "status"] {
+        if case.get(field).is_none() {
+            return Some(format!("a case has no `{field}`"));
+        }
+    }
+    let status = case
+        .get("status")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    (!STATUSES.contains(&status)).then(|| format!("`{status}` is no status of a run"))
+}
+
+/// The names of a document's tools: in the examples they stand two spaces in.
+fn tools(text: &str) -> Vec<String> {
+    text.lines()
+        .filter_map(|line| line.strip_prefix("  - name: "))
+        .map(|name| name.trim().trim_matches('"').to_owned())
+        .collect()
+}
