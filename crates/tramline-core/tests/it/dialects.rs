@@ -10,7 +10,7 @@ fn read(text: &str) -> Document {
 }
 
 /// The document of today, to which older ones must be equal.
-const TODAY: &str = r#"
+pub(crate) const TODAY: &str = r#"
 version: "1.0"
 server: {name: demo, version: "1.0.0"}
 mcpServers:
@@ -88,16 +88,23 @@ const VARIANTS: [(&str, &[(&str, &str)]); 9] = [
     ),
 ];
 
-#[test]
-fn older_dialects_give_the_same_workflow() {
-    let today = read(TODAY);
-    assert_eq!(today.warnings, []);
-    for (what, changes) in VARIANTS {
+/// The document of today in every variant.
+pub(crate) fn variants() -> impl Iterator<Item = (&'static str, String)> {
+    VARIANTS.into_iter().map(|(what, changes)| {
         let mut text = TODAY.to_owned();
         for (from, to) in changes {
             assert!(text.contains(from), "{what}: {from}");
             text = text.replace(from, to);
         }
+        (what, text)
+    })
+}
+
+#[test]
+fn older_dialects_give_the_same_workflow() {
+    let today = read(TODAY);
+    assert_eq!(today.warnings, []);
+    for (what, text) in variants() {
         let document = read(&text);
         assert_eq!(document.warnings, [], "{what}");
         assert_eq!(document.servers, today.servers, "{what}");

@@ -2,5 +2,6 @@
 
 mod broken;
 mod dialects;
+mod editor;
 mod hostile;
 mod shared;
