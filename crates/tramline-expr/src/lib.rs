@@ -14,6 +14,7 @@ mod functions;
 mod host;
 mod limits;
 mod syntax;
+mod text;
 mod value;
 
 pub use error::ExprError;

@@ -288,7 +288,7 @@ impl<'e> Machine<'e> {
 }
 
 /// What `$` stands for.
-fn context(input: &Val) -> Val {
+pub(super) fn context(input: &Val) -> Val {
     match input {
         Val::List(list) if list.outer => list.items.first().cloned().unwrap_or(Val::Undef),
         other => other.clone(),
