@@ -5,8 +5,21 @@
 //! [`Value`] is what flows through everything built on it: a clone is a reference count, key order
 //! is kept, and evaluation never converts its input.
 
-#[allow(dead_code, unused_imports)] // the evaluators call it
+mod compile;
+mod error;
+mod eval;
+mod explain;
+mod expression;
+mod functions;
+mod host;
+mod limits;
+mod syntax;
 mod text;
 mod value;
 
+pub use error::ExprError;
+pub use explain::Explanation;
+pub use expression::{Expression, explain};
+pub use host::{Host, HostCall, HostFunctions, NoHost};
+pub use limits::Limits;
 pub use value::{Map, Number, Str, Value};
