@@ -70,7 +70,7 @@ impl Dice {
         );
         let mut picture = format!("{before}{integer}{fraction}{after}");
         match self.roll(8) {
-            0 => picture = self.join(5, &["#", "0", ",", ".", "%", ";", "x"]),
+            0 => picture = self.join(5, &["#", "0", ".", "%", ";", "x"]),
             1 => picture = format!("{picture};[{integer}]"),
             2 => picture = format!("0{}e{}", fraction.replace(['#', ','], "0"), "0"),
             _ => {}
