@@ -12,6 +12,17 @@ use std::rc::Rc;
 impl Machine<'_> {
     #[inline(never)]
     pub(super) fn array(&mut self, array: &ArrayNode, input: &Val, env: &Env) -> Outcome<Val> {
+        if let [(false, node)] = &array.items[..] {
+            // Of one array the items are the array.
+            match self.eval(node, input, env)? {
+                Val::Json(Value::Array(items), depth) => {
+                    return Ok(Val::Json(Value::Array(items), depth));
+                }
+                val if val.is_array() => return self.make_array(val.items().iter().collect()),
+                Val::Undef => return self.make_array(Vec::new()),
+                val => return self.make_array(vec![val]),
+            }
+        }
         let mut items = Vec::with_capacity(array.items.len());
         for (is_array, node) in &array.items {
             let val = self.eval(node, input, env)?;

@@ -31,8 +31,18 @@ impl<'e> Machine<'e> {
         given: Option<&'e Map>,
         limits: &Limits,
     ) -> Self {
+        Self::metered(host, functions, given, Meter::new(limits))
+    }
+
+    /// A machine that goes on counting on a meter.
+    pub(crate) fn metered(
+        host: &'e dyn Host,
+        functions: &'e HostFunctions,
+        given: Option<&'e Map>,
+        meter: Meter,
+    ) -> Self {
         Self {
-            meter: Meter::new(limits),
+            meter,
             host,
             functions,
             given,
@@ -288,7 +298,7 @@ impl<'e> Machine<'e> {
 }
 
 /// What `$` stands for.
-fn context(input: &Val) -> Val {
+pub(super) fn context(input: &Val) -> Val {
     match input {
         Val::List(list) if list.outer => list.items.first().cloned().unwrap_or(Val::Undef),
         other => other.clone(),

@@ -2,13 +2,13 @@
 
 use super::frame::Env;
 use super::machine::Machine;
-use super::val::{Sequence, Val};
+use super::val::Val;
 use crate::compile::node::Node;
 use crate::error::{Flaw, Outcome};
 use crate::functions::equal::{equal, truth};
 use crate::functions::string::text_of;
 use crate::syntax::ast::BinaryOp;
-use crate::value::{Str, Value};
+use crate::value::{Number, Str, Value};
 use std::cmp::Ordering;
 
 /// The longest range, as in the reference.
@@ -167,14 +167,14 @@ impl Machine<'_> {
         }
         let size = size as usize;
         self.meter.items(size)?;
-        let mut found = Sequence::default();
-        found.items.reserve(size);
+        let mut numbers = Vec::with_capacity(size);
         let mut number = first;
-        while number <= last && found.items.len() < size {
-            found.push(Val::Json(Value::from(number as i64), 0));
+        while number <= last && numbers.len() < size {
+            numbers.push(Value::Number(Number::Int(number as i64)));
             number += 1.0;
         }
-        Ok(found.raw())
+        // A range stands only inside an array constructor, which takes it apart.
+        Ok(Val::Json(numbers.into(), 1))
     }
 
     pub(super) fn elvis(&mut self, pair: &Pair, input: &Val, env: &Env) -> Outcome<Val> {

@@ -73,6 +73,10 @@ impl Parser<'_> {
     /// Moves to the next token; `infix` says that an operand was just read.
     fn advance(&mut self, infix: bool) -> Outcome<Token> {
         let next = self.lexer.next(infix)?;
+        if let TokenKind::Mark(mark @ ("!" | "~")) = next.kind {
+            let message = format!("the operator {mark} is not known");
+            return Err(Flaw::new("S0204", message).at(next.span).token(mark));
+        }
         self.last_end = self.token.span.end;
         Ok(std::mem::replace(&mut self.token, next))
     }
@@ -173,7 +177,6 @@ impl Parser<'_> {
                     self.parents += 1;
                     AstKind::Parent(self.parents - 1)
                 }
-                "?" => AstKind::Placeholder,
                 "-" => AstKind::Negate(self.boxed(70)?),
                 "(" => AstKind::Block(self.block()?),
                 "[" => AstKind::Array(self.items()?),
