@@ -16,6 +16,9 @@ const FAULTS_MAX: usize = 20;
 /// Messages about a value are cut here, in characters: some quote the whole value.
 const MESSAGE_CHARS_MAX: usize = 300;
 
+/// The types there are, for those who wrote another.
+const TYPES: &str = "null, boolean, integer, number, string, array and object";
+
 /// Checks values against one schema.
 pub struct Checker(Kind);
 
@@ -57,9 +60,16 @@ impl Checker {
         let json = Json::from(schema);
         jsonschema::validator_for(&json)
             .map(|validator| Self(Kind::Full(Box::new(validator))))
-            .map_err(|error| BadSchema {
-                pointer: error.instance_path().as_str().to_owned(),
-                message: cut(&error.to_string()),
+            .map_err(|error| {
+                let pointer = error.instance_path().as_str().to_owned();
+                let message = match pointer.ends_with("/type") {
+                    true => format!("{} is no type; types are {TYPES}", error.instance()),
+                    false => error.to_string(),
+                };
+                BadSchema {
+                    pointer,
+                    message: cut(&message),
+                }
             })
     }
 

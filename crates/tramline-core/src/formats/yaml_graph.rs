@@ -4,7 +4,7 @@
 //! flaws are found in one go, those of expressions and of the graph's shape included.
 
 use super::{Flaws, document};
-use crate::flaw::Flaw;
+use crate::flaw::{Code, Flaw};
 use crate::graph::Graph;
 use std::sync::Arc;
 use tramline_expr::{Str, Value};
@@ -75,8 +75,9 @@ pub fn read_with(bytes: &[u8], elsewhere: &[Str]) -> Result<Document, Vec<Flaw>>
     let root = tree.root();
     let mut flaws = Flaws::default();
     if root.value.as_object().is_none() {
+        let message = format!("a document must be an object, not {}", root.value.kind());
         let hint = "begin with `server:` and `tools:`";
-        fields::wrong(root, "the document", "an object", hint, &mut flaws);
+        flaws.add(Code::WrongType, root.place(), message, hint);
         return Err(flaws.sorted());
     }
     const KNOWN: [&str; 7] = [

@@ -161,13 +161,14 @@ fn ends(graph: &Graph, reached: &[bool], problems: &mut Vec<Problem>) {
             .iter()
             .for_each(|out| back[out.to.at()].push(at));
     }
-    let exits = places(graph).filter(|at| graph.node(*at).action == Action::Exit);
-    let arrives = flood(graph, exits, |at, visit| {
+    // What leads to a dead end is mended with the dead end; only the end itself is told.
+    let goes_on = |at: NodeIx| graph.outs(at).iter().any(|out| out.label != ERROR_LABEL);
+    let last = |at: &NodeIx| graph.node(*at).action == Action::Exit || !goes_on(*at);
+    let arrives = flood(graph, places(graph).filter(last), |at, visit| {
         back[at.at()].iter().for_each(|&from| visit(from))
     });
     for at in places(graph).filter(|at| reached[at.at()]) {
         let node = graph.node(at);
-        let goes_on = graph.outs(at).iter().any(|out| out.label != ERROR_LABEL);
         if node.action == Action::Exit {
             if !graph.outs(at).is_empty() {
                 problems.push(problem(
@@ -177,7 +178,7 @@ fn ends(graph: &Graph, reached: &[bool], problems: &mut Vec<Problem>) {
                     "remove its `next`: an exit ends the run",
                 ));
             }
-        } else if !goes_on {
+        } else if !goes_on(at) {
             problems.push(problem(
                 Code::DeadEnd,
                 Spot::Node(at),

@@ -1,3 +1,7 @@
 //! What the readers make of whole documents.
 
+mod broken;
+mod dialects;
+mod editor;
+mod hostile;
 mod shared;

@@ -89,6 +89,12 @@ impl Map {
         None
     }
 
+    /// Sets a key that is known not to be set yet.
+    pub(crate) fn append(&mut self, key: Str, value: Value) {
+        self.entries.push((key, value));
+        self.note_last();
+    }
+
     /// Takes `key` out, closing the gap; gives back what it held.
     pub fn remove(&mut self, key: &str) -> Option<Value> {
         let at = self.place(key)?;

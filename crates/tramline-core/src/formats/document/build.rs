@@ -176,7 +176,8 @@ impl<'f> Builder<'f> {
             };
             self.anchors.insert(frame.anchor, anchored);
         }
-        self.put(value, frame.mark, span);
+        let whole = self.marks.get(frame.mark).span;
+        self.put(value, frame.mark, whole);
     }
 
     fn merge(&mut self, map: &mut Map, into: u32, from: &Value, mark: u32) {

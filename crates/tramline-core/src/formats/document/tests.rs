@@ -11,7 +11,10 @@ fn json(text: &str) -> Value {
         .clone()
 }
 
-fn first(bytes: &[u8]) -> (Code, usize, usize) {
+/// A code and its line and column.
+type Found = (Code, usize, usize);
+
+fn first(bytes: &[u8]) -> Found {
     let flaws = read(bytes).map(|_| ()).unwrap_err();
     (flaws[0].code, flaws[0].place.line, flaws[0].place.column)
 }
@@ -65,7 +68,7 @@ fn places_are_kept_for_every_part() {
 
 #[test]
 fn what_cannot_be_read_says_where() {
-    let cases: [(&[u8], (Code, usize, usize)); 16] = [
+    let cases: [(&[u8], Found); 16] = [
         (b"", (Code::Unreadable, 1, 1)),
         (b"# only this\n", (Code::Unreadable, 1, 1)),
         (b"a: 1\nb: \xff\n", (Code::Unreadable, 2, 4)),
@@ -75,7 +78,7 @@ fn what_cannot_be_read_says_where() {
         (b"a: 1\na: 2\n", (Code::Duplicate, 2, 1)),
         (b"{\"a\": 1,\n \"a\": 2}", (Code::Duplicate, 2, 2)),
         (b"1: x\n", (Code::WrongType, 1, 1)),
-        (b"? [a]\n: x\n", (Code::WrongType, 1, 5)),
+        (b"? [a]\n: x\n", (Code::WrongType, 1, 3)),
         (b"a: .inf\n", (Code::WrongType, 1, 4)),
         (b"a: !thing x\n", (Code::WrongType, 1, 4)),
         (b"a: !!int x\n", (Code::WrongType, 1, 4)),

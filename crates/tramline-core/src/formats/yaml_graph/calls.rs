@@ -57,12 +57,12 @@ pub(super) fn of(tool: &Tool<'_>) -> Vec<CallSite> {
     let mut calls = Vec::new();
     for draft in &tool.nodes {
         if let Action::Call { tool: name, .. } = &draft.node.action
-            && let (Some(server), Some(tool)) = (draft.sources.server, draft.sources.tool)
+            && let Some(server) = draft.sources.server
         {
             calls.push(CallSite {
                 name: name.clone(),
                 server: server.place(),
-                tool: tool.place(),
+                tool: draft.sources.tool.unwrap_or(server).place(),
             });
         }
     }

@@ -117,12 +117,11 @@ fn retry(at: At<'_>, flaws: &mut Flaws) -> Option<Retry> {
                 fields::missing(at, "`retry`", "max", hint, flaws);
                 return None;
             };
-            if let Some(wait) = fields::given(at, "wait_ms") {
-                retry.wait_ms = fields::whole(wait, "wait_ms", 0, WAIT_MS_MAX, flaws)?;
-            }
-            if let Some(backoff) = fields::given(at, "backoff") {
-                retry.backoff = factor(backoff, flaws)?;
-            }
+            let wait = fields::given(at, "wait_ms");
+            let wait = wait.and_then(|at| fields::whole(at, "wait_ms", 0, WAIT_MS_MAX, flaws));
+            retry.wait_ms = wait.unwrap_or(WAIT_MS);
+            let backoff = fields::given(at, "backoff").and_then(|at| factor(at, flaws));
+            retry.backoff = backoff.unwrap_or(BACKOFF);
             max
         }
         Value::Null | Value::Bool(_) | Value::String(_) | Value::Array(_) => {

@@ -70,7 +70,7 @@ pub(super) fn as_text<'t>(at: At<'t>, name: &str, flaws: &mut Flaws) -> Option<(
     }
     let hint = match at.value {
         Value::Number(_) | Value::Bool(_) => "put it into quotes",
-        Value::Object(_) | Value::Array(_) | Value::Null | Value::String(_) => "",
+        Value::Object(_) | Value::Array(_) | Value::Null | Value::String(_) => "write it as text",
     };
     wrong(at, name, "a string", hint, flaws);
     None
@@ -97,7 +97,7 @@ pub(super) fn whole(
             Code::WrongType,
             at.place(),
             format!("`{name}` must be a whole number from {least} to {most}, not {found}"),
-            "",
+            "write it as a plain number",
         );
     }
     number
@@ -108,7 +108,13 @@ pub(super) fn truth(at: At<'_>, key: &str, flaws: &mut Flaws) -> Option<bool> {
     let field = given(at, key)?;
     let truth = field.value.as_bool();
     if truth.is_none() {
-        wrong(field, key, "true or false", "", flaws);
+        wrong(
+            field,
+            key,
+            "true or false",
+            "write true or false, without quotes",
+            flaws,
+        );
     }
     truth
 }

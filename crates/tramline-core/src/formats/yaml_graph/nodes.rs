@@ -34,7 +34,7 @@ impl Kind {
     pub(super) fn fields(self) -> &'static [&'static str] {
         match self {
             Self::Entry => &["next"],
-            Self::Mcp => &["server", "tool", "args", "next", "idempotent", "readOnly"],
+            Self::Mcp => &["server", "args", "next", "idempotent", "readOnly"],
             Self::Transform => &["transform", "next"],
             Self::Switch => &["conditions", "next"],
             Self::Exit => &[],
@@ -103,7 +103,13 @@ impl<'t> Draft<'t> {
             let hint = "give it an id that is unique in its graph";
             fields::required(at, "a node", "id", hint, flaws)
         } else {
-            fields::wrong(at, "nodes", "a list of objects", "", flaws);
+            fields::wrong(
+                at,
+                "nodes",
+                "a list of objects",
+                "begin each node with `- id:`",
+                flaws,
+            );
             None
         };
         let name = id.map_or_else(|| Str::from(format!("#{number}")), |(id, _)| id.clone());
@@ -180,7 +186,13 @@ impl<'t> Draft<'t> {
                 let edge = Edge::new(self.node.id.clone(), to.clone());
                 self.edges.push((edge, target));
             } else {
-                fields::wrong(target, "next", "a node id or a list of them", "", flaws);
+                fields::wrong(
+                    target,
+                    "next",
+                    "a node id or a list of them",
+                    "name the node that comes next",
+                    flaws,
+                );
             }
         }
     }

@@ -105,7 +105,13 @@ fn inside(
     pointer: &str,
     span: Option<&std::ops::Range<usize>>,
 ) -> (Place, Option<String>) {
-    let mut hint = None;
+    let mut hint = match part {
+        Part::Rule(_) => Some("see jsonlogic.com for what a rule may say".to_owned()),
+        Part::Expression | Part::Arguments => {
+            Some("see docs.jsonata.org for what an expression may say".to_owned())
+        }
+        Part::Schema(_) => None,
+    };
     let at = match part {
         Part::Expression => draft.sources.expression.unwrap_or(draft.id),
         Part::Rule(rule) => {
@@ -127,6 +133,10 @@ fn inside(
     };
     let place = match span {
         Some(span) => at.inside(span),
+        // A rule's operator is a key, and it is the operator that is wrong.
+        None if matches!(part, Part::Rule(_)) && !pointer.is_empty() => {
+            at.under().unwrap_or_else(|| at.place())
+        }
         None => at.place(),
     };
     (place, hint)

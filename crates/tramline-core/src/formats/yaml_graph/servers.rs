@@ -90,7 +90,7 @@ fn entry(name: &str, server: At<'_>, flaws: &mut Flaws) {
                 .is_none_or(|text| text.trim().is_empty())
         {
             let message = format!("`{key}` of {owner} must be {wanted} that is not empty");
-            bad(field, message, "");
+            bad(field, message, "fill it in, or remove it");
         }
     }
     if let Some(kind) = fields::given(server, "type")

@@ -53,6 +53,7 @@ pub(super) fn read(root: At<'_>, flaws: &mut Flaws) -> Tools {
     let list = match fields::given(root, "tools") {
         Some(list) if list.value.as_array().is_some_and(|list| !list.is_empty()) => list,
         Some(list) if list.value.as_array().is_none() => {
+            let hint = "begin each tool with `- name:`";
             fields::wrong(list, "tools", "a list", hint, flaws);
             return tools;
         }
@@ -66,7 +67,8 @@ pub(super) fn read(root: At<'_>, flaws: &mut Flaws) -> Tools {
     let mut names = HashSet::new();
     for at in list.items() {
         if at.value.as_object().is_none() {
-            fields::wrong(at, "tools", "a list of objects", "", flaws);
+            let hint = "begin each tool with `- name:`";
+            fields::wrong(at, "tools", "a list of objects", hint, flaws);
             continue;
         }
         tool(at, bounds, &shared, &mut names, &mut tools, flaws);

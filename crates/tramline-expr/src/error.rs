@@ -1,0 +1,143 @@
+//! What goes wrong with an expression, told with a code, a place and the value that was wrong.
+
+use crate::value::{Str, Value};
+use std::fmt;
+use std::ops::Range;
+
+/// An expression that does not compile, or an evaluation that did not end well.
+///
+/// Codes starting with `S`, `T` and `D` are those of the reference implementation (syntax, types,
+/// data). Codes starting with `L` are limits, see [`crate::Limits`]; `H0001` is a host function
+/// that refused.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExprError {
+    /// Which error this is, such as `T2001`.
+    pub code: Str,
+    /// The error in a sentence.
+    pub message: String,
+    /// The place as the reference implementation reports it: UTF-16 units, mostly the end of the
+    /// token.
+    pub position: Option<usize>,
+    /// The bytes of the source that are to blame.
+    pub span: Option<Range<usize>>,
+    /// The token or function to blame.
+    pub token: Option<Str>,
+    /// The value to blame.
+    pub value: Option<Value>,
+}
+
+impl fmt::Display for ExprError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.message)?;
+        match self.position {
+            Some(position) => write!(f, " (at {position})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for ExprError {}
+
+/// Results inside the crate; the error is boxed so that the good case stays small.
+pub(crate) type Outcome<T> = Result<T, Box<Flaw>>;
+
+/// An error on its way out: places are bytes of the source until [`Flaw::into_error`].
+#[derive(Debug)]
+pub(crate) struct Flaw {
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+    pub(crate) span: Option<Span>,
+    /// Where the reference points, if that is not the end of the span.
+    pub(crate) position: Option<u32>,
+    pub(crate) token: Option<Str>,
+    pub(crate) value: Option<Value>,
+    /// Set once the place is final, or when the reference gives none.
+    pub(crate) placed: bool,
+}
+
+/// A range of bytes of the source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+}
+
+impl Span {
+    pub(crate) fn new(start: usize, end: usize) -> Self {
+        Self {
+            start: start as u32,
+            end: end as u32,
+        }
+    }
+}
+
+impl Flaw {
+    pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Box<Self> {
+        Box::new(Self {
+            code,
+            message: message.into(),
+            span: None,
+            position: None,
+            token: None,
+            value: None,
+            placed: false,
+        })
+    }
+
+    pub(crate) fn at(mut self: Box<Self>, span: Span) -> Box<Self> {
+        self.span = Some(span);
+        self.placed = true;
+        self
+    }
+
+    /// Sets the place unless one is set already: the innermost place wins.
+    pub(crate) fn or_at(mut self: Box<Self>, span: Span) -> Box<Self> {
+        if !self.placed {
+            self.span = Some(span);
+            self.placed = true;
+        }
+        self
+    }
+
+    pub(crate) fn pointing(mut self: Box<Self>, position: u32) -> Box<Self> {
+        self.position = Some(position);
+        self
+    }
+
+    pub(crate) fn token(mut self: Box<Self>, token: impl Into<Str>) -> Box<Self> {
+        self.token = Some(token.into());
+        self
+    }
+
+    pub(crate) fn or_token(mut self: Box<Self>, token: &str) -> Box<Self> {
+        if self.token.is_none() {
+            self.token = Some(token.into());
+        }
+        self
+    }
+
+    pub(crate) fn value(mut self: Box<Self>, value: impl Into<Option<Value>>) -> Box<Self> {
+        self.value = value.into();
+        self
+    }
+
+    pub(crate) fn into_error(self: Box<Self>, source: &str) -> ExprError {
+        let end = self.position.or(self.span.map(|span| span.end));
+        ExprError {
+            code: Str::new_static(self.code),
+            message: self.message,
+            position: end.map(|end| utf16_offset(source, end as usize)),
+            span: self.span.map(|span| span.start as usize..span.end as usize),
+            token: self.token,
+            value: self.value,
+        }
+    }
+}
+
+fn utf16_offset(source: &str, byte: usize) -> usize {
+    let mut byte = byte.min(source.len());
+    while !source.is_char_boundary(byte) {
+        byte -= 1;
+    }
+    source[..byte].encode_utf16().count()
+}

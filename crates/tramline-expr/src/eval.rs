@@ -1,0 +1,17 @@
+//! Evaluation of a compiled program.
+
+mod call;
+mod construct;
+mod filter;
+mod fit;
+pub(crate) mod frame;
+mod group;
+pub(crate) mod machine;
+pub(crate) mod operator;
+mod path;
+mod peek;
+pub(crate) mod sort;
+mod transform;
+mod tuple;
+pub(crate) mod val;
+mod walk;

@@ -1,0 +1,114 @@
+//! Base64 and URL encoding.
+
+use super::Builtin;
+use crate::error::{Flaw, Outcome};
+use crate::eval::machine::Machine;
+use crate::eval::val::Val;
+use crate::value::Value;
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/// What `encodeURIComponent` leaves as it is, letters and digits aside.
+const PLAIN: &[u8] = b"-_.!~*'()";
+/// What `encodeURI` leaves as it is too.
+const RESERVED: &[u8] = b";/?:@&=+$,#";
+
+impl Machine<'_> {
+    pub(super) fn encode(&mut self, builtin: Builtin, text: &Val) -> Outcome<Val> {
+        let Some(text) = text.as_str() else {
+            return Ok(Val::Undef);
+        };
+        self.meter.text(text.len().saturating_mul(3))?;
+        let coded = match builtin {
+            Builtin::Base64Encode => Some(to_base64(text)),
+            Builtin::Base64Decode => Some(from_base64(text)),
+            Builtin::EncodeUrlComponent => Some(percent(text, PLAIN, b"")),
+            Builtin::EncodeUrl => Some(percent(text, PLAIN, RESERVED)),
+            Builtin::DecodeUrlComponent => unpercent(text, b""),
+            _ => unpercent(text, RESERVED),
+        };
+        match coded {
+            Some(coded) => Ok(Val::text(coded)),
+            None => {
+                let name = builtin.name();
+                let flaw = Flaw::new("D3140", format!("${name} cannot read this text"));
+                Err(flaw.token(name).value(Value::String(text.clone())))
+            }
+        }
+    }
+}
+
+/// Text as bytes, one for each character as `btoa` has it, or in UTF-8 where that cannot be.
+fn to_base64(text: &str) -> String {
+    let latin: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(c as u32).ok()).collect();
+    let bytes = latin.unwrap_or_else(|| text.as_bytes().to_vec());
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let block = chunk
+            .iter()
+            .fold(0u32, |block, byte| block << 8 | u32::from(*byte));
+        let block = block << (8 * (3 - chunk.len()));
+        for place in 0..4 {
+            match place <= chunk.len() {
+                true => out.push(ALPHABET[(block >> (18 - 6 * place)) as usize & 63] as char),
+                false => out.push('='),
+            }
+        }
+    }
+    out
+}
+
+fn from_base64(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let (mut block, mut bits) = (0u32, 0);
+    for byte in text.bytes() {
+        let byte = match byte {
+            b'-' => b'+',
+            b'_' => b'/',
+            b'=' => break,
+            other => other,
+        };
+        let Some(digit) = ALPHABET.iter().position(|known| *known == byte) else {
+            continue;
+        };
+        block = block << 6 | digit as u32;
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            out.push(char::from((block >> bits) as u8));
+            block &= (1 << bits) - 1;
+        }
+    }
+    out
+}
+
+fn percent(text: &str, plain: &[u8], reserved: &[u8]) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte.is_ascii_alphanumeric() || plain.contains(&byte) || reserved.contains(&byte) {
+            true => out.push(byte as char),
+            false => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+fn unpercent(text: &str, keep: &[u8]) -> Option<String> {
+    let mut out = Vec::with_capacity(text.len());
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if bytes[at] != b'%' {
+            out.push(bytes[at]);
+            at += 1;
+            continue;
+        }
+        let digits = text.get(at + 1..at + 3)?;
+        let byte = u8::from_str_radix(digits, 16).ok()?;
+        match keep.contains(&byte) {
+            true => out.extend(&bytes[at..at + 3]),
+            false => out.push(byte),
+        }
+        at += 3;
+    }
+    String::from_utf8(out).ok()
+}

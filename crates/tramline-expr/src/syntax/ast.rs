@@ -1,0 +1,230 @@
+//! The syntax tree, first as parsed and then with its paths laid out (see [`crate::compile`]).
+
+use super::signature::Signature;
+use crate::error::Span;
+use crate::value::{Str, Value};
+use std::sync::Arc;
+
+/// A node of the tree: its operator token, and the whole stretch of source it covers.
+#[derive(Debug)]
+pub(crate) struct Ast {
+    pub(crate) kind: AstKind,
+    pub(crate) token: Span,
+    pub(crate) extent: Span,
+    /// Followed by `[]`.
+    pub(crate) keep: bool,
+    /// Filters that follow something that is not a path.
+    pub(crate) predicates: Vec<Ast>,
+    /// The group-by that follows.
+    pub(crate) group: Option<Box<Pairs>>,
+    /// Parent references inside that no step of a path has answered yet.
+    pub(crate) seeking: Vec<usize>,
+    /// Results carry bindings, because a parent reference outside needs one from inside.
+    pub(crate) tuple: bool,
+}
+
+/// Keys and values of an object constructor or group-by.
+#[derive(Debug)]
+pub(crate) struct Pairs {
+    pub(crate) pairs: Vec<(Ast, Ast)>,
+    pub(crate) token: Span,
+}
+
+#[derive(Debug)]
+pub(crate) enum AstKind {
+    Literal(Value),
+    Name(Str),
+    Variable(Str),
+    Regex(Str, Str),
+    Wildcard,
+    Descendants,
+    /// `%`, with its number among all of them.
+    Parent(usize),
+    /// `?` standing for an argument to come.
+    Placeholder,
+    Negate(Box<Ast>),
+    Binary(BinaryOp, Box<Ast>, Box<Ast>),
+    Array(Vec<Ast>),
+    Object(Pairs),
+    Block(Vec<Ast>),
+    Call(Box<Ast>, Vec<Ast>),
+    Lambda(Box<LambdaAst>),
+    Conditional(Box<Ast>, Box<Ast>, Option<Box<Ast>>),
+    Bind(Str, Box<Ast>),
+    Transform(Box<Ast>, Box<Ast>, Option<Box<Ast>>),
+    /// `a.b`, before paths are laid out.
+    Dot(Box<Ast>, Box<Ast>),
+    /// `a[b]`, before paths are laid out.
+    Filter(Box<Ast>, Box<Ast>),
+    /// `a[]`, before paths are laid out.
+    Keep(Box<Ast>),
+    /// `a{..}`, before paths are laid out.
+    Grouped(Box<Ast>, Pairs),
+    /// `a^(..)`, before paths are laid out.
+    Sorted(Box<Ast>, Vec<(bool, Ast)>),
+    /// `a@$v`, before paths are laid out.
+    Focus(Box<Ast>, Str),
+    /// `a#$i`, before paths are laid out.
+    Index(Box<Ast>, Str),
+    /// A path laid out.
+    Path(Vec<StepAst>),
+}
+
+/// One step of a path laid out.
+#[derive(Debug)]
+pub(crate) struct StepAst {
+    pub(crate) kind: StepKind,
+    pub(crate) stages: Vec<StageAst>,
+    pub(crate) focus: Option<Str>,
+    pub(crate) index: Option<Str>,
+    /// The parent reference that this step's input answers.
+    pub(crate) ancestor: Option<usize>,
+    pub(crate) tuple: bool,
+    pub(crate) keep: bool,
+    /// An array constructor whose arrays stay whole.
+    pub(crate) whole: bool,
+    pub(crate) seeking: Vec<usize>,
+    pub(crate) token: Span,
+}
+
+#[derive(Debug)]
+pub(crate) enum StepKind {
+    Expr(Ast),
+    Sort(Vec<(bool, Ast)>),
+}
+
+#[derive(Debug)]
+pub(crate) enum StageAst {
+    Filter(Ast),
+    Index(Str),
+}
+
+#[derive(Debug)]
+pub(crate) struct LambdaAst {
+    pub(crate) params: Vec<Str>,
+    pub(crate) signature: Option<Arc<Signature>>,
+    pub(crate) body: Ast,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BinaryOp {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Concat,
+    And,
+    Or,
+    In,
+    Range,
+    Apply,
+    Elvis,
+    Coalesce,
+}
+
+impl BinaryOp {
+    pub(crate) fn of(mark: &str) -> Option<Self> {
+        Some(match mark {
+            "+" => Self::Add,
+            "-" => Self::Subtract,
+            "*" => Self::Multiply,
+            "/" => Self::Divide,
+            "%" => Self::Modulo,
+            "=" => Self::Equal,
+            "!=" => Self::NotEqual,
+            "<" => Self::Less,
+            "<=" => Self::LessEqual,
+            ">" => Self::Greater,
+            ">=" => Self::GreaterEqual,
+            "&" => Self::Concat,
+            "and" => Self::And,
+            "or" => Self::Or,
+            "in" => Self::In,
+            ".." => Self::Range,
+            "~>" => Self::Apply,
+            "?:" => Self::Elvis,
+            "??" => Self::Coalesce,
+            _ => return None,
+        })
+    }
+
+    pub(crate) fn mark(self) -> &'static str {
+        match self {
+            Self::Add => "+",
+            Self::Subtract => "-",
+            Self::Multiply => "*",
+            Self::Divide => "/",
+            Self::Modulo => "%",
+            Self::Equal => "=",
+            Self::NotEqual => "!=",
+            Self::Less => "<",
+            Self::LessEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterEqual => ">=",
+            Self::Concat => "&",
+            Self::And => "and",
+            Self::Or => "or",
+            Self::In => "in",
+            Self::Range => "..",
+            Self::Apply => "~>",
+            Self::Elvis => "?:",
+            Self::Coalesce => "??",
+        }
+    }
+}
+
+impl Ast {
+    pub(crate) fn new(kind: AstKind, token: Span, extent: Span) -> Self {
+        Self {
+            kind,
+            token,
+            extent,
+            keep: false,
+            predicates: Vec::new(),
+            group: None,
+            seeking: Vec::new(),
+            tuple: false,
+        }
+    }
+
+    /// What the reference calls this kind of node, for the error that names it.
+    pub(crate) fn kind_name(&self) -> &'static str {
+        match &self.kind {
+            AstKind::Literal(Value::String(_)) => "string",
+            AstKind::Literal(Value::Number(_)) => "number",
+            AstKind::Literal(_) => "value",
+            AstKind::Name(_) => "name",
+            AstKind::Variable(_) => "variable",
+            AstKind::Regex(..) => "regex",
+            AstKind::Wildcard => "wildcard",
+            AstKind::Descendants => "descendant",
+            AstKind::Parent(_) => "parent",
+            AstKind::Placeholder => "operator",
+            AstKind::Negate(_) | AstKind::Array(_) | AstKind::Object(_) => "unary",
+            AstKind::Binary(BinaryOp::Apply, ..) => "apply",
+            AstKind::Binary(BinaryOp::Elvis | BinaryOp::Coalesce, ..) => "condition",
+            AstKind::Binary(..) => "binary",
+            AstKind::Block(_) => "block",
+            AstKind::Call(..) => "function",
+            AstKind::Lambda(_) => "lambda",
+            AstKind::Conditional(..) => "condition",
+            AstKind::Bind(..) => "bind",
+            AstKind::Transform(..) => "transform",
+            AstKind::Path(_)
+            | AstKind::Dot(..)
+            | AstKind::Filter(..)
+            | AstKind::Keep(_)
+            | AstKind::Grouped(..)
+            | AstKind::Sorted(..)
+            | AstKind::Focus(..)
+            | AstKind::Index(..) => "path",
+        }
+    }
+}

@@ -1,0 +1,430 @@
+//! The parser: operator precedence, one function per construct, bounded in depth.
+
+use super::ast::{Ast, AstKind, BinaryOp, LambdaAst, Pairs};
+use super::signature::Signature;
+use super::token::{Lexer, Token, TokenKind};
+use crate::error::{Flaw, Outcome, Span};
+use crate::limits::{stack_mark, too_deep};
+use crate::value::{Str, Value};
+use std::sync::Arc;
+
+/// How deep source may nest: evaluation of what is nested deeper would pass its own limit anyway.
+const NESTING_MAX: u32 = 250;
+
+/// How far the stack may grow while parsing and compiling, in bytes.
+const STACK_BYTES_MAX: usize = 600_000;
+
+/// Sources longer than this are refused, so that compiling stays cheap.
+const SOURCE_BYTES_MAX: usize = 1 << 20;
+
+/// Parses a whole source; also says how many parent references it has.
+pub(crate) fn parse(source: &str) -> Outcome<(Ast, usize)> {
+    if source.len() > SOURCE_BYTES_MAX {
+        let flaw = Flaw::new("L0007", "the expression is longer than 1 MiB");
+        return Err(flaw.at(Span::default()));
+    }
+    let mut parser = Parser {
+        lexer: Lexer::new(source),
+        token: Token {
+            kind: TokenKind::End,
+            span: Span::default(),
+        },
+        last_end: 0,
+        depth: 0,
+        stack: stack_mark(),
+        parents: 0,
+    };
+    parser.advance(false)?;
+    let ast = parser.expression(0)?;
+    if parser.token.kind != TokenKind::End {
+        return Err(parser.unexpected());
+    }
+    Ok((ast, parser.parents))
+}
+
+struct Parser<'s> {
+    lexer: Lexer<'s>,
+    /// The token at hand.
+    token: Token,
+    /// Where the token before it ended.
+    last_end: u32,
+    depth: u32,
+    stack: usize,
+    parents: usize,
+}
+
+/// How tightly a mark binds what stands on its left.
+fn binding(mark: &str) -> u32 {
+    match mark {
+        "[" | "(" | "@" | "#" => 80,
+        "." => 75,
+        "{" => 70,
+        "*" | "/" | "%" => 60,
+        "+" | "-" | "&" => 50,
+        "=" | "!=" | "<" | "<=" | ">" | ">=" | "^" | "~>" | "in" | "?:" | "??" => 40,
+        "and" => 30,
+        "or" => 25,
+        "?" => 20,
+        ":=" => 10,
+        _ => 0,
+    }
+}
+
+impl Parser<'_> {
+    /// Moves to the next token; `infix` says that an operand was just read.
+    fn advance(&mut self, infix: bool) -> Outcome<Token> {
+        let next = self.lexer.next(infix)?;
+        if let TokenKind::Mark(mark @ ("!" | "~")) = next.kind {
+            let message = format!("the operator {mark} is not known");
+            return Err(Flaw::new("S0204", message).at(next.span).token(mark));
+        }
+        self.last_end = self.token.span.end;
+        Ok(std::mem::replace(&mut self.token, next))
+    }
+
+    fn at(&self, mark: &str) -> bool {
+        matches!(self.token.kind, TokenKind::Mark(here) if here == mark)
+    }
+
+    fn expect(&mut self, mark: &'static str, infix: bool) -> Outcome<Token> {
+        if self.at(mark) {
+            return self.advance(infix);
+        }
+        let (code, message) = match self.token.kind {
+            TokenKind::End => (
+                "S0203",
+                format!("the expression ends where \"{mark}\" is expected"),
+            ),
+            _ => {
+                let found = self.token_text();
+                ("S0202", format!("\"{mark}\" is expected here, not {found}"))
+            }
+        };
+        let flaw = Flaw::new(code, message)
+            .at(self.token.span)
+            .token(self.token_text());
+        Err(flaw.value(Value::from(mark)))
+    }
+
+    fn token_text(&self) -> Str {
+        match &self.token.kind {
+            TokenKind::Mark(mark) => Str::new_static(mark),
+            TokenKind::Name(name) | TokenKind::Variable(name) => name.clone(),
+            TokenKind::Literal(Value::String(text)) => text.clone(),
+            TokenKind::Literal(value) => value.to_json().into(),
+            TokenKind::Regex(pattern, _) => pattern.clone(),
+            TokenKind::End => Str::new_static("(end)"),
+        }
+    }
+
+    fn unexpected(&self) -> Box<Flaw> {
+        let token = self.token_text();
+        Flaw::new("S0201", format!("{token} does not belong here"))
+            .at(self.token.span)
+            .token(token)
+    }
+
+    fn extent(&self, start: u32) -> Span {
+        Span {
+            start,
+            end: self.last_end,
+        }
+    }
+
+    fn expression(&mut self, right: u32) -> Outcome<Ast> {
+        self.depth += 1;
+        if self.depth > NESTING_MAX || self.stack.abs_diff(stack_mark()) > STACK_BYTES_MAX {
+            return Err(too_deep().at(self.token.span));
+        }
+        let token = self.advance(true)?;
+        let mut left = self.prefix(token)?;
+        // A long chain such as 1+1+1.. leans to the left: it nests the tree without nesting us.
+        let mut chain = 0;
+        while let TokenKind::Mark(mark) = self.token.kind {
+            if right >= binding(mark) {
+                break;
+            }
+            chain += 1;
+            if self.depth + chain > NESTING_MAX && !matches!(mark, "." | "[") || chain > 1_000 {
+                return Err(too_deep().at(self.token.span));
+            }
+            let token = self.advance(false)?;
+            left = self.infix(mark, token.span, left)?;
+        }
+        self.depth -= 1;
+        Ok(left)
+    }
+
+    fn boxed(&mut self, right: u32) -> Outcome<Box<Ast>> {
+        Ok(Box::new(self.expression(right)?))
+    }
+
+    fn prefix(&mut self, token: Token) -> Outcome<Ast> {
+        let span = token.span;
+        let kind = match token.kind {
+            TokenKind::Name(name) => AstKind::Name(name),
+            TokenKind::Variable(name) => AstKind::Variable(name),
+            TokenKind::Literal(value) => AstKind::Literal(value),
+            TokenKind::Regex(pattern, flags) => AstKind::Regex(pattern, flags),
+            TokenKind::End => {
+                let message = "the expression ends where a value is expected";
+                return Err(Flaw::new("S0207", message).at(span).token("(end)"));
+            }
+            TokenKind::Mark(mark) => match mark {
+                "and" | "or" | "in" => AstKind::Name(Str::new_static(mark)),
+                "*" => AstKind::Wildcard,
+                "**" => AstKind::Descendants,
+                "%" => {
+                    self.parents += 1;
+                    AstKind::Parent(self.parents - 1)
+                }
+                "-" => AstKind::Negate(self.boxed(70)?),
+                "(" => AstKind::Block(self.block()?),
+                "[" => AstKind::Array(self.items()?),
+                "{" => AstKind::Object(self.pairs(span)?),
+                "|" => self.transform()?,
+                _ => {
+                    let message = format!("nothing can start with {mark}");
+                    return Err(Flaw::new("S0211", message).at(span).token(mark));
+                }
+            },
+        };
+        let end = self.last_end.max(span.end);
+        Ok(Ast::new(
+            kind,
+            span,
+            Span {
+                start: span.start,
+                end,
+            },
+        ))
+    }
+
+    fn block(&mut self) -> Outcome<Vec<Ast>> {
+        let mut expressions = Vec::new();
+        while !self.at(")") {
+            expressions.push(self.expression(0)?);
+            if !self.at(";") {
+                break;
+            }
+            self.advance(false)?;
+        }
+        self.expect(")", true)?;
+        Ok(expressions)
+    }
+
+    fn items(&mut self) -> Outcome<Vec<Ast>> {
+        let mut items = Vec::new();
+        if !self.at("]") {
+            loop {
+                let mut item = self.expression(0)?;
+                if self.at("..") {
+                    let token = self.advance(false)?.span;
+                    let last = self.boxed(0)?;
+                    let extent = self.extent(item.extent.start);
+                    let range = AstKind::Binary(BinaryOp::Range, Box::new(item), last);
+                    item = Ast::new(range, token, extent);
+                }
+                items.push(item);
+                if !self.at(",") {
+                    break;
+                }
+                self.advance(false)?;
+            }
+        }
+        self.expect("]", true)?;
+        Ok(items)
+    }
+
+    fn pairs(&mut self, token: Span) -> Outcome<Pairs> {
+        let mut pairs = Vec::new();
+        if !self.at("}") {
+            loop {
+                let key = self.expression(0)?;
+                self.expect(":", false)?;
+                pairs.push((key, self.expression(0)?));
+                if !self.at(",") {
+                    break;
+                }
+                self.advance(false)?;
+            }
+        }
+        self.expect("}", true)?;
+        Ok(Pairs { pairs, token })
+    }
+
+    fn transform(&mut self) -> Outcome<AstKind> {
+        let pattern = self.boxed(0)?;
+        self.expect("|", false)?;
+        let update = self.boxed(0)?;
+        let mut delete = None;
+        if self.at(",") {
+            self.advance(false)?;
+            delete = Some(self.boxed(0)?);
+        }
+        self.expect("|", true)?;
+        Ok(AstKind::Transform(pattern, update, delete))
+    }
+
+    fn infix(&mut self, mark: &'static str, token: Span, left: Ast) -> Outcome<Ast> {
+        let start = left.extent.start;
+        let kind = match mark {
+            "." => AstKind::Dot(Box::new(left), self.boxed(75)?),
+            "[" => {
+                if self.at("]") {
+                    // The reference marks the innermost thing that the brackets filter.
+                    self.expect("]", true)?;
+                    AstKind::Keep(Box::new(left))
+                } else {
+                    let predicate = self.boxed(0)?;
+                    self.expect("]", true)?;
+                    AstKind::Filter(Box::new(left), predicate)
+                }
+            }
+            "(" => return self.call(token, left),
+            "{" => AstKind::Grouped(Box::new(left), self.pairs(token)?),
+            "^" => AstKind::Sorted(Box::new(left), self.sort_terms()?),
+            "@" => AstKind::Focus(Box::new(left), self.variable("@", token)?),
+            "#" => AstKind::Index(Box::new(left), self.variable("#", token)?),
+            "?" => {
+                let then = self.boxed(0)?;
+                let mut otherwise = None;
+                if self.at(":") {
+                    self.advance(false)?;
+                    otherwise = Some(self.boxed(0)?);
+                }
+                AstKind::Conditional(Box::new(left), then, otherwise)
+            }
+            ":=" => {
+                let AstKind::Variable(name) = left.kind else {
+                    let message = "only a variable can stand left of :=";
+                    let span = left.token;
+                    let flaw = Flaw::new("S0212", message).at(span);
+                    return Err(flaw.token(text_of(&left, self.lexer.source())));
+                };
+                // Assignments chain to the right.
+                AstKind::Bind(name, self.boxed(9)?)
+            }
+            _ => match BinaryOp::of(mark) {
+                Some(op) => {
+                    let right = self.boxed(binding(mark))?;
+                    AstKind::Binary(op, Box::new(left), right)
+                }
+                None => {
+                    let message = format!("the operator {mark} is not known");
+                    return Err(Flaw::new("S0204", message).at(token).token(mark));
+                }
+            },
+        };
+        let extent = self.extent(start);
+        Ok(Ast::new(kind, token, extent))
+    }
+
+    fn variable(&mut self, mark: &'static str, _token: Span) -> Outcome<Str> {
+        let right = self.expression(80)?;
+        match right.kind {
+            AstKind::Variable(name) => Ok(name),
+            _ => {
+                let message = format!("only a variable can stand right of {mark}");
+                Err(Flaw::new("S0214", message).at(right.token).token(mark))
+            }
+        }
+    }
+
+    fn sort_terms(&mut self) -> Outcome<Vec<(bool, Ast)>> {
+        self.expect("(", false)?;
+        let mut terms = Vec::new();
+        loop {
+            let mut descending = false;
+            if self.at("<") {
+                self.advance(false)?;
+            } else if self.at(">") {
+                descending = true;
+                self.advance(false)?;
+            }
+            terms.push((descending, self.expression(0)?));
+            if !self.at(",") {
+                break;
+            }
+            self.advance(false)?;
+        }
+        self.expect(")", true)?;
+        Ok(terms)
+    }
+
+    fn call(&mut self, token: Span, left: Ast) -> Outcome<Ast> {
+        let mut arguments = Vec::new();
+        if !self.at(")") {
+            loop {
+                arguments.push(self.argument()?);
+                if !self.at(",") {
+                    break;
+                }
+                self.advance(false)?;
+            }
+        }
+        let start = left.extent.start;
+        self.expect(")", true)?;
+        let kind = match &left.kind {
+            AstKind::Name(name) if matches!(name.as_str(), "function" | "λ") => {
+                self.lambda(arguments)?
+            }
+            _ => AstKind::Call(Box::new(left), arguments),
+        };
+        let extent = self.extent(start);
+        Ok(Ast::new(kind, token, extent))
+    }
+
+    fn argument(&mut self) -> Outcome<Ast> {
+        if self.at("?") {
+            let span = self.token.span;
+            self.advance(false)?;
+            return Ok(Ast::new(AstKind::Placeholder, span, span));
+        }
+        self.expression(0)
+    }
+
+    fn lambda(&mut self, arguments: Vec<Ast>) -> Outcome<AstKind> {
+        let source = self.lexer.source();
+        let mut params = Vec::with_capacity(arguments.len());
+        for (at, argument) in arguments.into_iter().enumerate() {
+            match argument.kind {
+                AstKind::Variable(name) => params.push(name),
+                _ => {
+                    let message =
+                        format!("parameter {} of this function is not a variable", at + 1);
+                    let flaw = Flaw::new("S0208", message).at(argument.token);
+                    return Err(flaw
+                        .token(text_of(&argument, source))
+                        .value(Value::from(at + 1)));
+                }
+            }
+        }
+        let mut signature = None;
+        if self.at("<") {
+            let open = self.token.span;
+            let text = self.lexer.signature(open).unwrap_or("<");
+            signature = Some(Arc::new(Signature::parse(text, open.start)?));
+            self.advance(true)?;
+        }
+        self.expect("{", false)?;
+        let body = self.expression(0)?;
+        self.expect("}", true)?;
+        Ok(AstKind::Lambda(Box::new(LambdaAst {
+            params,
+            signature,
+            body,
+        })))
+    }
+}
+
+fn text_of(ast: &Ast, source: &str) -> Str {
+    match &ast.kind {
+        AstKind::Name(name) => name.clone(),
+        AstKind::Literal(Value::String(text)) => text.clone(),
+        _ => source
+            .get(ast.token.start as usize..ast.token.end as usize)
+            .unwrap_or("")
+            .into(),
+    }
+}
