@@ -4,6 +4,7 @@ use crate::paths;
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::Path;
+use tramline_core::formats::yaml_graph;
 
 const DIR: &str = "schemas";
 
@@ -14,7 +15,10 @@ struct Schema {
 }
 
 fn generated() -> Vec<Schema> {
-    Vec::new()
+    vec![Schema {
+        file: "yaml-graph.schema.json",
+        text: yaml_graph::json_schema().to_json_pretty() + "\n",
+    }]
 }
 
 /// The files whose schema is not what the types say now.
