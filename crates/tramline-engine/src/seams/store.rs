@@ -13,7 +13,12 @@ pub trait Store: Send + Sync + 'static {
     /// When it returns, the chunk survives the death of the process and of the machine's power.
     /// Appends of several runs share one disk sync. One whose caller stops waiting may still be
     /// made, and so may, rarely, one whose disk failed while syncing: who goes on reads first.
+    ///
+    /// An append by which the run is over gives its claim back, whoever holds it.
     async fn append(&self, append: Append) -> Result<(), AppendError>;
+
+    /// Appends the first chunk of a new run and claims the run, both or neither.
+    async fn begin(&self, append: Append) -> Result<(), AppendError>;
 
     /// The chunks of a run that hold events after `after`, in order. Empty for an unknown run.
     async fn read(&self, run: &RunId, after: Seq) -> Result<Vec<Chunk>, StoreFault>;
