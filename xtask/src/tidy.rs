@@ -12,6 +12,7 @@ mod examples;
 mod files;
 mod glossary;
 mod pages;
+mod shown;
 
 /// What the checks found.
 #[derive(Debug, Default)]
@@ -56,6 +57,7 @@ fn check(root: &Path) -> Result<Found> {
     pages::check(root, &mut found)?;
     glossary::check(root, &mut found)?;
     examples::check(root, &mut found)?;
+    shown::check(root, &mut found)?;
     for file in schemas::stale(root) {
         found.complain(file, "is stale: `cargo xtask schemas` writes it anew");
     }

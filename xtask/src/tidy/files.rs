@@ -3,6 +3,7 @@
 use super::Found;
 use crate::paths;
 use anyhow::Result;
+use std::fs;
 use std::path::Path;
 
 /// A file longer than this is refused: nobody reads it in one sitting.
@@ -59,10 +60,9 @@ pub(super) fn check(root: &Path, found: &mut Found) -> Result<()> {
     for extension in WRITTEN {
         for path in paths::files(root, extension)? {
             let place = paths::relative(root, &path);
-            // Some documents are broken on purpose, and no text.
-            let Ok(text) = paths::read(&path) else {
-                continue;
-            };
+            // Tests of readers come with documents that are no text.
+            let text = fs::read(&path).map(String::from_utf8);
+            let Ok(Ok(text)) = text else { continue };
             for (at, line) in text.lines().enumerate() {
                 for word in WORDS.iter().filter(|word| has_word(line, word)) {
                     found.complain(&format!("{place}:{}", at + 1), format!("says `{word}`"));

@@ -1,0 +1,100 @@
+//! Documents that the documentation shows are what it says they are: graphs without a flaw, and on
+//! the page of a flaw a document that has it.
+
+use super::Found;
+use crate::paths;
+use anyhow::Result;
+use std::path::Path;
+use tramline_core::Str;
+use tramline_core::flaw::{Code, Flaw};
+use tramline_core::formats::yaml_graph::{self, BUILTIN, Listing};
+
+/// The tools of the built-in server.
+const BUILTINS: [&str; 4] = ["http", "list-directory", "read-file", "write-file"];
+
+/// Flaws that no small document has.
+const NOT_SHOWN: [Code; 1] = [Code::TooMany];
+
+pub(super) fn check(root: &Path, found: &mut Found) -> Result<()> {
+    for path in paths::files(&root.join("examples"), "yaml")? {
+        let flaws = flaws(&paths::read(&path)?);
+        sound(&paths::relative(root, &path), &flaws, found);
+    }
+    for path in paths::files(&root.join("docs"), "md")? {
+        let place = paths::relative(root, &path);
+        let text = paths::read(&path)?;
+        let shown = blocks(&text);
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        match Code::ALL.into_iter().find(|code| code.as_str() == name) {
+            Some(code) if NOT_SHOWN.contains(&code) => {}
+            Some(code) => {
+                let (_, first) = shown.first().copied().unwrap_or_default();
+                let flaws = flaws(first);
+                if !flaws.iter().any(|flaw| flaw.code == code) {
+                    let others: Vec<_> = flaws.iter().map(ToString::to_string).collect();
+                    let others = others.join("; ");
+                    found.complain(
+                        &place,
+                        format!("its example does not show it, but: {others}"),
+                    );
+                }
+            }
+            None => {
+                let whole = shown
+                    .iter()
+                    .filter(|(_, block)| block.starts_with("version:"));
+                for (line, block) in whole {
+                    sound(&format!("{place}:{line}"), &flaws(block), found);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn sound(place: &str, flaws: &[Flaw], found: &mut Found) {
+    for flaw in flaws {
+        found.complain(place, format!("the graph shown has a flaw: {flaw}"));
+    }
+}
+
+/// All that is wrong with a document, warnings included.
+fn flaws(text: &str) -> Vec<Flaw> {
+    match yaml_graph::read(text.as_bytes()) {
+        Err(flaws) => flaws,
+        Ok(document) => {
+            let mut flaws = document.check_tools(|server| match server {
+                BUILTIN => Listing::Tools(BUILTINS.map(Str::from).to_vec()),
+                _ => Listing::Silent,
+            });
+            flaws.extend(document.warnings);
+            flaws
+        }
+    }
+}
+
+/// The YAML blocks of a page, each with the line it begins on.
+fn blocks(text: &str) -> Vec<(usize, &str)> {
+    const OPEN: &str = "```yaml\n";
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(begin) = text[at..].find(OPEN).map(|begin| at + begin + OPEN.len()) {
+        let end = text[begin..]
+            .find("```")
+            .map_or(text.len(), |end| begin + end);
+        found.push((text[..begin].lines().count() + 1, &text[begin..end]));
+        at = end;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::blocks;
+
+    #[test]
+    fn blocks_are_found_with_their_lines() {
+        let text = "a\n```yaml\nx: 1\n```\n```json\n{}\n```\n```yaml\ny: 2\n```\n";
+        assert_eq!(blocks(text), [(3, "x: 1\n"), (9, "y: 2\n")]);
+    }
+}
