@@ -124,6 +124,9 @@ pub struct Started {
     pub session: Option<Str>,
     /// Who began it.
     pub by: Str,
+    /// Where its document and its servers are to be found again: the front end's own words.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub origin: Value,
 }
 
 /// How a run goes on from step to step.

@@ -97,6 +97,8 @@ pub struct Start {
     pub policy: Policy,
     /// The caller's label that groups runs.
     pub session: Option<Str>,
+    /// Where the document and its servers are to be found again, in the front end's own words.
+    pub origin: Value,
 }
 
 impl Start {
@@ -107,6 +109,7 @@ impl Start {
             input,
             policy: Policy::Eager,
             session: None,
+            origin: Value::Null,
         }
     }
 }
@@ -153,6 +156,7 @@ impl Engine {
             input,
             policy,
             session,
+            origin,
         } = start;
         graph.check_input(&input).map_err(|flaws| Fault::BadInput {
             workflow: graph.workflow.name.to_string(),
@@ -162,12 +166,14 @@ impl Engine {
         let chance = u128::from(clock::random()) << 64 | u128::from(clock::random());
         let id = RunId::new(at_ms, chance);
         let workflow = Arc::clone(&graph.workflow);
+        let by = self.0.options.name.clone();
         let started = Started {
             workflow,
             input,
             policy,
             session,
-            by: self.0.options.name.clone(),
+            by,
+            origin,
         };
         let event = Event::Started(Box::new(started.clone()));
         let run = Run::begin(id, graph, started, at_ms);

@@ -102,7 +102,11 @@ impl Ledger {
             head: head(run),
         };
         let store = Arc::clone(&self.store);
-        self.sending = Some(Box::pin(async move { store.append(append).await }));
+        self.sending = Some(if append.seen == 0 {
+            Box::pin(async move { store.begin(append).await })
+        } else {
+            Box::pin(async move { store.append(append).await })
+        });
     }
 
     /// Waits for the batch under way. Cancel-safe: what was not awaited to its end goes on.

@@ -4,6 +4,7 @@ use crate::engine::{Engine, Handle};
 use crate::fault::Fault;
 use crate::seams::{RunFilter, Status};
 use tramline_core::ids::RunId;
+use tramline_core::run::Run;
 
 /// At most so many runs are taken over at once; the rest when these are done or by hand.
 const TAKEN_MAX: usize = 10_000;
@@ -18,8 +19,9 @@ pub struct Recovered {
 }
 
 impl Engine {
-    /// Takes over every run that was under way and is driven by nobody. Paused runs stay paused.
-    pub async fn recover(&self) -> Result<Recovered, Fault> {
+    /// Takes over every run that was under way, is driven by nobody, and is `ours` to drive: whose
+    /// servers are not known here would only fail here. Paused runs stay paused.
+    pub async fn recover(&self, ours: impl Fn(&Run) -> bool) -> Result<Recovered, Fault> {
         let filter = RunFilter {
             status: vec![Status::Running],
             most: TAKEN_MAX,
@@ -29,6 +31,14 @@ impl Engine {
         for row in self.runs(filter).await?.rows {
             if row.driven {
                 continue;
+            }
+            match self.load(&row.run).await {
+                Ok(loaded) if ours(&loaded.run) => {}
+                Ok(_) => continue,
+                Err(fault) => {
+                    recovered.left.push((row.run, fault));
+                    continue;
+                }
             }
             match self.resume(&row.run).await {
                 Ok(handle) => recovered.driven.push(handle),

@@ -1,16 +1,15 @@
 //! Fakes for the seams, and the contract suites that every implementation passes.
 
-mod memory_store;
-mod store_contract;
-
-pub use memory_store::MemoryStore;
-pub use store_contract::{StoreRig, store_contract};
 pub mod fake_model;
 pub mod fake_tools;
+mod memory_store;
 pub mod model_contract;
+mod store_contract;
 pub mod tools_contract;
 
 pub use fake_model::ScriptedModel;
 pub use fake_tools::{Called, FakeTools};
+pub use memory_store::MemoryStore;
 pub use model_contract::model_contract;
+pub use store_contract::{StoreRig, store_contract};
 pub use tools_contract::tools_contract;

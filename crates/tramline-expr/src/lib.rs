@@ -13,7 +13,9 @@ mod expression;
 mod functions;
 mod host;
 mod limits;
+mod logic;
 mod syntax;
+mod text;
 mod value;
 
 pub use error::ExprError;
@@ -21,7 +23,5 @@ pub use explain::Explanation;
 pub use expression::{Expression, explain};
 pub use host::{Host, HostCall, HostFunctions, NoHost};
 pub use limits::Limits;
+pub use logic::{Rule, RuleError, RuleExplanation};
 pub use value::{Map, Number, Str, Value};
-
-mod interim;
-pub use interim::*;

@@ -93,6 +93,9 @@ fn run(case: &Case, datasets: &BTreeMap<String, Value>) -> Result<(), String> {
     };
     let bindings = case.data.get("bindings").and_then(Value::as_object);
     let mut limits = Limits::default();
+    // Two cases count a range of ten million.
+    limits.items = 30_000_000;
+    limits.fuel = 100_000_000;
     limits.deadline = Some(Instant::now() + Duration::from_secs(30));
     if let Some(depth) = case.data.get("depth").and_then(Value::as_u64) {
         limits.depth = depth as u32;

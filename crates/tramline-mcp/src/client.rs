@@ -8,8 +8,10 @@
 mod catalog;
 mod connection;
 mod content;
+mod failures;
 mod handler;
 mod http;
+mod http_client;
 mod lines;
 mod open;
 mod pool;

@@ -1,5 +1,5 @@
 //! The only crate that knows MCP: downstream servers as tools, and Tramline as a server.
 
-pub mod server;
 pub mod client;
 pub mod config;
+pub mod server;

@@ -9,9 +9,9 @@ use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServiceExt};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tramline_core::Str;
 use tramline_core::graph::Graph;
 use tramline_core::text::nearest;
+use tramline_core::{Str, Value};
 use tramline_engine::{Engine, Fault};
 
 mod graph_tools;
@@ -40,9 +40,12 @@ pub struct Server(Arc<Shared>);
 struct Shared {
     engine: Engine,
     about: About,
-    graphs: BTreeMap<Str, Arc<Graph>>,
+    graphs: BTreeMap<Str, Served>,
     listed: Vec<Tool>,
 }
+
+/// A graph with where it comes from.
+type Served = (Arc<Graph>, Value);
 
 /// The same name was given to two graphs.
 #[derive(Debug, thiserror::Error)]
@@ -50,18 +53,18 @@ struct Shared {
 pub struct TwoAlike(Str);
 
 impl Server {
-    /// A server of these graphs, each one a tool.
+    /// A server of these graphs, each one a tool, with where they are to be found again.
     pub fn new(
         engine: Engine,
         about: About,
-        graphs: impl IntoIterator<Item = Arc<Graph>>,
+        graphs: impl IntoIterator<Item = (Arc<Graph>, Value)>,
     ) -> Result<Self, TwoAlike> {
         let mut named = BTreeMap::new();
         let mut listed = Vec::new();
-        for graph in graphs {
+        for (graph, origin) in graphs {
             let name = graph.workflow.name.clone();
             listed.push(graph_tools::describe(&graph));
-            if named.insert(name.clone(), graph).is_some() {
+            if named.insert(name.clone(), (graph, origin)).is_some() {
                 return Err(TwoAlike(name));
             }
         }
@@ -122,14 +125,16 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(graph) = self.0.graphs.get(request.name.as_ref()) else {
+        let Some((graph, origin)) = self.0.graphs.get(request.name.as_ref()) else {
             let near = nearest(&request.name, self.0.graphs.keys().map(Str::as_str))
                 .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
             let message = format!("there is no tool `{}`{near}", request.name);
             return Err(ErrorData::invalid_params(message, None));
         };
-        Ok(graph_tools::call(&self.0.engine, graph, request, context)
-            .await
-            .into())
+        Ok(
+            graph_tools::call(&self.0.engine, graph, origin, request, context)
+                .await
+                .into(),
+        )
     }
 }

@@ -11,6 +11,7 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tramline_core::ids::RunId;
@@ -21,9 +22,14 @@ const BODY_BYTES: usize = 2_048;
 const SINGLE_APPENDS: u64 = 2_000;
 const GROUPED_APPENDS: u64 = 40_000;
 const OPENINGS: usize = 50;
+const CRASH_APPENDS: u64 = 180;
+const CRASH_DIR: &str = "TRAMLINE_BENCH_CRASH_DIR";
 
 #[tokio::main]
 async fn main() {
+    if let Some(dir) = std::env::var_os(CRASH_DIR) {
+        return crash(Path::new(&dir)).await;
+    }
     let base = std::env::args()
         .nth(1)
         .map_or_else(std::env::temp_dir, PathBuf::from);
@@ -37,6 +43,7 @@ async fn main() {
         grouped(&dir, writers, writers).await;
         grouped(&dir, writers, 16 * writers).await;
     }
+    open_after_crash(&dir);
     claims(&dir).await;
     reads(&dir).await;
     std::fs::remove_dir_all(&dir).unwrap();
@@ -52,6 +59,25 @@ fn openings(dir: &Path) {
     }
     report("make a database", made);
     report("open a database", opened);
+}
+
+/// Opens what a process left that died with its log nearly full: the log is read first.
+fn open_after_crash(dir: &Path) {
+    let times = (0..10).map(|at| {
+        let dir = dir.join(format!("crash-{at}"));
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.env(CRASH_DIR, &dir).status().unwrap();
+        timed(|| drop_later(Sqlite::open(&dir).unwrap()))
+    });
+    report("open a database after a crash", times.collect());
+}
+
+async fn crash(dir: &Path) {
+    let store = Sqlite::open(dir).unwrap();
+    for seen in 0..CRASH_APPENDS {
+        store.append(chunk(&RunId::new(1, 1), seen)).await.unwrap();
+    }
+    std::process::exit(1);
 }
 
 /// Keeps closing out of the measure of opening.

@@ -80,6 +80,15 @@ impl Sqlite {
     }
 }
 
+impl Sqlite {
+    /// This store's name as an owner, and whether it got it only now.
+    fn own_name(&self) -> Result<(String, bool), StoreFault> {
+        self.owners
+            .own()
+            .map_err(|error| file_fault(&self.desks.place, "claim a run", &error))
+    }
+}
+
 impl Drop for Sqlite {
     fn drop(&mut self) {
         self.ticks.close();
@@ -93,7 +102,31 @@ impl Store for Sqlite {
         let bytes = append.body.len();
         self.writer
             .submit(bytes, Care::Durable, move |conn| {
-                journal::append(conn, &append)
+                let appended = journal::append(conn, &append)?;
+                if appended.is_ok() && append.head.status.is_over() {
+                    claims::clear(conn, &append.run)?;
+                }
+                Ok(appended)
+            })
+            .await?
+            .map_err(|last| AppendError::Moved { last })
+    }
+
+    async fn begin(&self, append: Append) -> Result<(), AppendError> {
+        journal::check(&append)?;
+        let (bytes, owners) = (append.body.len(), Arc::clone(&self.owners));
+        let (name, fresh) = self.own_name()?;
+        self.writer
+            .submit(bytes, Care::Durable, move |conn| {
+                if fresh {
+                    claims::clear_dead(conn, &owners)?;
+                }
+                let appended = journal::append(conn, &append)?;
+                // A run that is over before its first word is kept was never to be driven.
+                if appended.is_ok() && !append.head.status.is_over() {
+                    claims::claim(conn, &owners, &append.run, &name)?;
+                }
+                Ok(appended)
             })
             .await?
             .map_err(|last| AppendError::Moved { last })
@@ -122,9 +155,7 @@ impl Store for Sqlite {
 
     async fn claim(&self, run: &RunId) -> Result<Claim, StoreFault> {
         let (run, owners) = (run.clone(), Arc::clone(&self.owners));
-        let (name, fresh) = owners
-            .own()
-            .map_err(|error| file_fault(&self.desks.place, "claim a run", &error))?;
+        let (name, fresh) = self.own_name()?;
         self.writer
             .submit(0, Care::Passing, move |conn| {
                 if fresh {
@@ -148,14 +179,7 @@ impl Store for Sqlite {
     }
 
     async fn remove(&self, runs: &[RunId]) -> Result<usize, StoreFault> {
-        let mut removed = 0;
-        for some in runs.chunks(sweep::REMOVE_RUNS_MAX) {
-            let some = some.to_vec();
-            removed += self
-                .writer
-                .submit(0, Care::Durable, move |conn| journal::remove(conn, &some))
-                .await?;
-        }
+        let removed = self.remove_in_turns(runs).await?;
         if removed > 0 {
             self.vacuum().await?;
         }

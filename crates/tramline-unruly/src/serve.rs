@@ -55,6 +55,7 @@ impl Server {
                     "_meta": {"io.modelcontextprotocol/serverInfo": info()},
                 }),
             )),
+            "subscriptions/listen" if self.modes.list_changed => self.listen(id, params),
             "ping" => wire::send(&wire::answer(id, json!({}))),
             "tools/list" => self.list(id, params),
             "tools/call" => self.call(id, params),
@@ -98,8 +99,25 @@ impl Server {
             result["nextCursor"] = json!(to.to_string());
         }
         wire::send(&wire::answer(id, result));
-        if self.modes.list_changed && !self.grown.swap(true, Ordering::SeqCst) {
-            wire::send(&wire::notice("notifications/tools/list_changed", json!({})));
+        if self.modes.list_changed && !self.modes.modern_only {
+            self.grow(json!({}));
+        }
+    }
+
+    /// The newer era: those who listen are told, under the id of their listening.
+    fn listen(&self, id: &Value, params: &Value) {
+        let meta = json!({"io.modelcontextprotocol/subscriptionId": id});
+        let accepted = json!({"_meta": meta, "notifications": params["notifications"]});
+        wire::send(&wire::notice(
+            "notifications/subscriptions/acknowledged",
+            accepted,
+        ));
+        self.grow(json!({"_meta": meta}));
+    }
+
+    fn grow(&self, params: Value) {
+        if !self.grown.swap(true, Ordering::SeqCst) {
+            wire::send(&wire::notice("notifications/tools/list_changed", params));
         }
     }
 

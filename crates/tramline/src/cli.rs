@@ -31,7 +31,8 @@ struct Cli {
     verb: Verb,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 flaws or bad input, 3 rejected, 4 paused, 130 interrupted.";
+const EXIT_CODES: &str =
+    "Exit codes: 0 done, 1 failed, 2 flaws or bad input, 3 rejected, 4 paused, 130 interrupted.";
 
 /// What every verb takes.
 #[derive(Args, Clone)]
@@ -108,7 +109,10 @@ struct Stopped {
 
 impl Stopped {
     fn bad(message: impl Into<String>) -> Self {
-        Self { exit: Exit::BadInput, message: message.into() }
+        Self {
+            exit: Exit::BadInput,
+            message: message.into(),
+        }
     }
 }
 
@@ -122,7 +126,10 @@ impl From<Fault> for Stopped {
             | Fault::BadInput { .. } => Exit::BadInput,
             Fault::Store(_) | Fault::Elsewhere { .. } | Fault::Damaged { .. } => Exit::Failed,
         };
-        Self { exit, message: fault.to_string() }
+        Self {
+            exit,
+            message: fault.to_string(),
+        }
     }
 }
 
@@ -134,13 +141,20 @@ impl From<crate::wire::Trouble> for Stopped {
             | crate::wire::Trouble::Config(_)
             | crate::wire::Trouble::Servers(_) => Exit::BadInput,
         };
-        Self { exit, message: trouble.to_string() }
+        Self {
+            exit,
+            message: trouble.to_string(),
+        }
     }
 }
 
 impl Common {
     fn config(&self, reach: &Reach) -> Config {
-        let roots = if reach.roots.is_empty() { vec![PathBuf::from(".")] } else { reach.roots.clone() };
+        let roots = if reach.roots.is_empty() {
+            vec![PathBuf::from(".")]
+        } else {
+            reach.roots.clone()
+        };
         Config {
             data_dir: Some(self.data_dir.clone().unwrap_or_else(default_data_dir)),
             roots,
@@ -168,7 +182,9 @@ pub fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(Stopped { exit, message }) => {
             if json {
-                output::line(&serde_json::json!({ "status": "error", "error": { "message": message } }));
+                output::line(
+                    &serde_json::json!({ "status": "error", "error": { "message": message } }),
+                );
             } else {
                 output::complain(&message);
             }
@@ -181,16 +197,23 @@ type Done = Result<Exit, Stopped>;
 
 /// One run needs one thread, and starts sooner with it.
 fn on_one_thread(work: impl Future<Output = Done>) -> Done {
-    let made = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let made = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
     block_on(made, work)
 }
 
 fn on_many_threads(work: impl Future<Output = Done>) -> Done {
-    let made = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let made = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
     block_on(made, work)
 }
 
-fn block_on(made: std::io::Result<tokio::runtime::Runtime>, work: impl Future<Output = Done>) -> Done {
+fn block_on(
+    made: std::io::Result<tokio::runtime::Runtime>,
+    work: impl Future<Output = Done>,
+) -> Done {
     let runtime = made.map_err(|error| Stopped {
         exit: Exit::Failed,
         message: format!("the system gives no threads: {error}"),

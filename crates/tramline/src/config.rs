@@ -41,9 +41,14 @@ pub fn read_bounded(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
         return Err(format!("{} is a directory; name a file", path.display()));
     }
     let mut bytes = Vec::new();
-    file.take(bytes_max + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    file.take(bytes_max + 1)
+        .read_to_end(&mut bytes)
+        .map_err(cannot)?;
     if bytes.len() as u64 > bytes_max {
-        return Err(format!("{} holds more than {bytes_max} bytes", path.display()));
+        return Err(format!(
+            "{} holds more than {bytes_max} bytes",
+            path.display()
+        ));
     }
     Ok(bytes)
 }
@@ -53,6 +58,11 @@ pub fn read_mcp_config(path: &Path) -> Result<Value, String> {
     let bytes = read_bounded(path, CONFIG_BYTES_MAX)?;
     let text = String::from_utf8(bytes).map_err(|_| format!("{} is not text", path.display()))?;
     Value::from_json(&text).map_err(|error| {
-        format!("{}:{}:{}: {error}", path.display(), error.line(), error.column())
+        format!(
+            "{}:{}:{}: {error}",
+            path.display(),
+            error.line(),
+            error.column()
+        )
     })
 }

@@ -1,11 +1,13 @@
 //! Puts the parts together: a store, the tools, an engine over both.
 
 use crate::config::{self, Config};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tramline_builtin::{Allowed, Builtin, SERVER};
 use tramline_core::formats::yaml_graph::Document;
-use tramline_core::Str;
+use tramline_core::{Str, Value};
 use tramline_engine::seams::Store;
 use tramline_engine::{Engine, Options, Toolbox};
 use tramline_mcp::client::{self, Servers};
@@ -38,7 +40,10 @@ pub enum Trouble {
 }
 
 fn flaws(all: &[ConfigFlaw]) -> String {
-    all.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    all.iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// The servers that the configuration file names.
@@ -54,15 +59,23 @@ pub fn configured(config: &Config) -> Result<Vec<ServerConfig>, Trouble> {
 
 /// Opens the store and puts an engine over it, with the documents' servers and the configured ones.
 pub fn open(config: &Config, documents: &[Document]) -> Result<House, Trouble> {
-    let mut servers: BTreeMap<Str, ServerConfig> =
-        configured(config)?.into_iter().map(|server| (server.name.clone(), server)).collect();
+    let mut servers: BTreeMap<Str, ServerConfig> = configured(config)?
+        .into_iter()
+        .map(|server| (server.name.clone(), server))
+        .collect();
     for document in documents {
         // Whoever writes the graph knows best what its names mean.
         let own = read_servers(&document.servers, "/mcpServers").map_err(Trouble::Servers)?;
         servers.extend(own.into_iter().map(|server| (server.name.clone(), server)));
     }
-    let servers = Arc::new(Servers::new(servers.into_values(), client::Options::default()));
-    let allowed = Allowed { roots: config.roots.clone(), hosts: config.hosts.clone() };
+    let servers = Arc::new(Servers::new(
+        servers.into_values(),
+        client::Options::default(),
+    ));
+    let allowed = Allowed {
+        roots: config.roots.clone(),
+        hosts: config.hosts.clone(),
+    };
     let builtin = Arc::new(Builtin::new(allowed)?);
     let tools = Toolbox::new(Arc::clone(&servers) as _).with(SERVER, builtin);
     let store: Arc<dyn Store> = match &config.data_dir {
@@ -71,6 +84,50 @@ pub fn open(config: &Config, documents: &[Document]) -> Result<House, Trouble> {
     };
     let engine = Engine::new(store, Arc::new(tools), Options::default());
     Ok(House { engine, servers })
+}
+
+/// Where a run's document and servers are to be found again, as its journal keeps it.
+///
+/// Only places, never what is in them: a server's entry may hold a secret.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The document.
+    pub document: PathBuf,
+    /// The clients' usual JSON, if it was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mcp_config: Option<PathBuf>,
+    /// The working directory, against which servers read relative paths.
+    pub directory: PathBuf,
+    /// The directories in which files may be touched.
+    #[serde(default)]
+    pub roots: Vec<PathBuf>,
+    /// The hosts that may be called.
+    #[serde(default)]
+    pub hosts: Vec<String>,
+}
+
+impl Origin {
+    /// The origin of runs of this document under this configuration.
+    pub fn of(document: &Path, config: &Config) -> Self {
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        Self {
+            document: absolute(document),
+            mcp_config: config.mcp_config.as_deref().map(absolute),
+            directory: std::env::current_dir().unwrap_or_default(),
+            roots: config.roots.iter().map(|root| absolute(root)).collect(),
+            hosts: config.hosts.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    /// The origin as a journal keeps it.
+    pub fn to_value(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default().into()
+    }
+
+    /// Reads what [`Origin::to_value`] wrote.
+    pub fn from_value(value: &Value) -> Option<Self> {
+        serde_json::from_value(value.into()).ok()
+    }
 }
 
 impl House {

@@ -11,8 +11,14 @@ pub trait Store: Send + Sync + 'static {
     /// Makes the events `seen + 1 ..= last` durable, if `seen` is still the journal's last.
     ///
     /// When it returns, the chunk survives the death of the process and of the machine's power.
-    /// Appends of several runs share one disk sync.
+    /// Appends of several runs share one disk sync. One whose caller stops waiting may still be
+    /// made, and so may, rarely, one whose disk failed while syncing: who goes on reads first.
+    ///
+    /// An append by which the run is over gives its claim back, whoever holds it.
     async fn append(&self, append: Append) -> Result<(), AppendError>;
+
+    /// Appends the first chunk of a new run and claims the run, both or neither.
+    async fn begin(&self, append: Append) -> Result<(), AppendError>;
 
     /// The chunks of a run that hold events after `after`, in order. Empty for an unknown run.
     async fn read(&self, run: &RunId, after: Seq) -> Result<Vec<Chunk>, StoreFault>;
@@ -150,7 +156,7 @@ pub struct RunFilter {
     pub updated_before_ms: Option<i64>,
     /// Only runs before this one in the list: where the last page ended.
     pub after: Option<RunId>,
-    /// At most so many; 0 means 100.
+    /// At most so many; 0 means 100. A store may give fewer and say that there are more.
     pub most: usize,
 }
 

@@ -156,6 +156,26 @@ impl MemoryStore {
         Ok(state)
     }
 
+    fn add(&self, append: Append, claim: bool) -> Result<(), AppendError> {
+        if append.last <= append.seen {
+            let message = format!("a chunk for {} holds no event", append.run);
+            return Err(StoreFault { message }.into());
+        }
+        let answered = {
+            let mut state = self.living()?;
+            let claimed = (claim && !append.head.status.is_over()).then(|| append.run.clone());
+            state
+                .append(append)
+                .map_err(|last| AppendError::Moved { last })?;
+            if let Some(run) = claimed {
+                state.claims.insert(run, self.process.number);
+            }
+            self.count(&mut state)
+        };
+        self.changed();
+        Ok(answered?)
+    }
+
     fn changed(&self) {
         self.process.disk.changes.send_modify(|count| *count += 1);
     }
@@ -193,6 +213,7 @@ impl State {
             body,
             head,
         } = append;
+        let over = head.status.is_over();
         let known = self
             .durable
             .runs
@@ -200,6 +221,9 @@ impl State {
             .map_or(0, |known| known.row.last);
         if known != seen {
             return Err(known);
+        }
+        if over {
+            self.claims.remove(&run);
         }
         let entry = self.durable.runs.entry(run.clone());
         let journal = entry.or_insert_with(|| Journal {
@@ -238,19 +262,11 @@ impl State {
 #[async_trait]
 impl Store for MemoryStore {
     async fn append(&self, append: Append) -> Result<(), AppendError> {
-        if append.last <= append.seen {
-            let message = format!("a chunk for {} holds no event", append.run);
-            return Err(StoreFault { message }.into());
-        }
-        let answered = {
-            let mut state = self.living()?;
-            state
-                .append(append)
-                .map_err(|last| AppendError::Moved { last })?;
-            self.count(&mut state)
-        };
-        self.changed();
-        Ok(answered?)
+        self.add(append, false)
+    }
+
+    async fn begin(&self, append: Append) -> Result<(), AppendError> {
+        self.add(append, true)
     }
 
     async fn read(&self, run: &RunId, after: Seq) -> Result<Vec<Chunk>, StoreFault> {

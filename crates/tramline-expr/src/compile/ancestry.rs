@@ -23,6 +23,11 @@ impl Slots {
         self.labels
     }
 
+    /// Whether any of these still has to go up.
+    pub(super) fn any_open(&self, slots: &[usize]) -> bool {
+        slots.iter().any(|slot| self.levels[*slot] > 0)
+    }
+
     pub(super) fn no_parent(ast: &Ast) -> Box<Flaw> {
         let message = "there is no parent here to go up to";
         let flaw = Flaw::new("S0217", message).token(ast.kind_name());

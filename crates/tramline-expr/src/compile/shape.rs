@@ -2,7 +2,7 @@
 
 use super::ancestry::Slots;
 use crate::error::{Flaw, Outcome, Span};
-use crate::syntax::ast::{Ast, AstKind, Pairs, StageAst, StepAst, StepKind};
+use crate::syntax::ast::{Ast, AstKind, BinaryOp, Pairs, StageAst, StepAst, StepKind};
 use crate::value::{Number, Value};
 
 /// Lays out the whole tree; also gives the binding of each parent reference.
@@ -11,7 +11,7 @@ pub(super) fn shape(ast: Ast, parents: usize) -> Outcome<(Ast, Vec<u32>)> {
         slots: Slots::new(parents),
     };
     let ast = shaper.ast(ast)?;
-    if matches!(ast.kind, AstKind::Parent(_)) || !ast.seeking.is_empty() {
+    if matches!(ast.kind, AstKind::Parent(_)) || shaper.slots.any_open(&ast.seeking) {
         return Err(Slots::no_parent(&ast));
     }
     Ok((ast, shaper.slots.labels()))
@@ -62,6 +62,15 @@ impl Shaper {
         }
         let mut ast = self.operand(ast)?;
         while let Some((suffix, token, extent, keep)) = suffixes.pop() {
+            let in_path = matches!(ast.kind, AstKind::Path(_))
+                || matches!(
+                    suffixes.last(),
+                    Some((Suffix::Dot(_) | Suffix::Sort(_), ..))
+                );
+            if matches!(suffix, Suffix::Focus(_)) && !in_path {
+                // A binding that no step follows binds nothing.
+                continue;
+            }
             ast = self.suffix(ast, suffix, token, keep)?;
             ast.extent = extent;
         }
@@ -87,6 +96,7 @@ impl Shaper {
                     let message = "a @ binding comes before the order-by of its step";
                     return Err(Flaw::new("S0216", message).at(token));
                 }
+                step.keep |= keep;
                 step.focus = Some(name);
                 step.tuple = true;
                 Ok(path)
@@ -95,6 +105,7 @@ impl Shaper {
                 let mut path = into_path(ast);
                 path.keep |= keep;
                 let step = last(&mut path);
+                step.keep |= keep;
                 step.tuple = true;
                 if step.stages.is_empty() {
                     step.index = Some(name);
@@ -232,7 +243,16 @@ impl Shaper {
             }
             AstKind::Binary(op, left, right) => {
                 let left = self.child(left, &mut seeking)?;
-                let right = self.child(right, &mut seeking)?;
+                let mut right = self.child(right, &mut seeking)?;
+                if op == BinaryOp::Apply {
+                    let keeps = |ast: &Ast| ast.keep && !matches!(ast.kind, AstKind::Path(_));
+                    ast.keep |= keeps(&left) || keeps(&right);
+                    if matches!(right.kind, AstKind::Call(..)) {
+                        // The call takes the left side as an argument; nothing else follows it.
+                        right.keep = false;
+                        right.predicates.clear();
+                    }
+                }
                 AstKind::Binary(op, left, right)
             }
             AstKind::Array(items) => AstKind::Array(self.list(items, &mut seeking)?),
@@ -264,10 +284,6 @@ impl Shaper {
                     None => None,
                 };
                 AstKind::Transform(pattern, update, delete)
-            }
-            AstKind::Placeholder => {
-                let message = "a ? can stand only for an argument";
-                return Err(Flaw::new("S0211", message).at(ast.token).token("?"));
             }
             kind => kind,
         };

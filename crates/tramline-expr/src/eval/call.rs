@@ -244,24 +244,25 @@ impl Machine<'_> {
         input: &Val,
         env: &Env,
     ) -> Outcome<Val> {
-        self.meter.enter()?;
-        let result = match &**func {
+        match &**func {
             Func::Lambda(closure) => self.apply_closure(closure, args, input, env),
             Func::Builtin(builtin) => self.builtin(*builtin, args, input, env),
             Func::Host(function, name) => self.apply_host(*function, name, args),
             Func::Partial(partial) => self.apply_partial(partial, args, input, env),
-            Func::Composed(first, second, _) => self
-                .apply(first, args, input, env)
-                .and_then(|val| self.apply(second, vec![val], input, env)),
+            Func::Composed(first, second, _) => {
+                self.meter.enter()?;
+                let result = self.apply(first, args, input, env);
+                let result = result.and_then(|val| self.apply(second, vec![val], input, env));
+                self.meter.leave();
+                result
+            }
             Func::Transform(transform, home) => {
                 let target = args.into_iter().next().unwrap_or(Val::Undef);
                 self.transform(transform, target, home)
             }
             Func::Regex(pattern) => self.apply_regex(pattern, args),
             Func::Next(pattern, text, from) => self.next_match(pattern, text, *from),
-        };
-        self.meter.leave();
-        result
+        }
     }
 
     fn apply_host(&mut self, function: usize, name: &Str, args: Vec<Val>) -> Outcome<Val> {
@@ -287,7 +288,10 @@ impl Machine<'_> {
             None => given.next().unwrap_or(Val::Undef),
         });
         let filled = filled.collect();
-        self.apply(&partial.func, filled, input, env)
+        self.meter.enter()?;
+        let result = self.apply(&partial.func, filled, input, env);
+        self.meter.leave();
+        result
     }
 
     #[inline(never)]

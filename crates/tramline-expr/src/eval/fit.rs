@@ -1,6 +1,6 @@
 //! Fitting arguments to a signature: context put in, single values wrapped, misfits reported.
 
-use super::machine::Machine;
+use super::machine::{Machine, context};
 use super::val::Val;
 use crate::error::{Flaw, Outcome};
 use crate::syntax::signature::{ARRAY, MISSING, Misfit, Param, Signature, Types, plural};
@@ -42,17 +42,22 @@ impl Machine<'_> {
         for (param, taken) in signature.params.iter().zip(taken) {
             if taken == 0 {
                 if param.context {
-                    if param.types & input.kind() == 0 {
+                    if param.types & context(input).kind() == 0 {
                         return Err(describe(Misfit::Context(at), &args, input));
                     }
-                    fitted.push(input.clone());
+                    fitted.push(context(input));
                 } else {
-                    fitted.push(Val::Undef);
+                    // As in the reference: a parameter left out still moves on by one argument.
+                    fitted.push(args.get(at).cloned().unwrap_or(Val::Undef));
+                    at += 1;
                 }
                 continue;
             }
             for place in at..at + taken {
-                let arg = args[place].clone();
+                let Some(arg) = args.get(place).cloned() else {
+                    fitted.push(Val::Undef);
+                    continue;
+                };
                 fitted.push(match param.array && kinds[place] != MISSING {
                     true => self.as_array(param, arg, place)?,
                     false => arg,

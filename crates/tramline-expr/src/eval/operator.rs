@@ -2,13 +2,13 @@
 
 use super::frame::Env;
 use super::machine::Machine;
-use super::val::{Sequence, Val};
+use super::val::Val;
 use crate::compile::node::Node;
 use crate::error::{Flaw, Outcome};
-use crate::functions::equal::{equal, truth};
+use crate::functions::equal::{equal, is_true};
 use crate::functions::string::text_of;
 use crate::syntax::ast::BinaryOp;
-use crate::value::{Str, Value};
+use crate::value::{Number, Str, Value};
 use std::cmp::Ordering;
 
 /// The longest range, as in the reference.
@@ -92,20 +92,20 @@ impl Machine<'_> {
 
     pub(super) fn and(&mut self, pair: &Pair, input: &Val, env: &Env) -> Outcome<Val> {
         let left = self.eval(&pair.0, input, env)?;
-        if truth(&left) != Some(true) {
+        if !is_true(&self.meter, &left)? {
             return Ok(Val::bool(false));
         }
         let right = self.eval(&pair.1, input, env)?;
-        Ok(Val::bool(truth(&right) == Some(true)))
+        Ok(Val::bool(is_true(&self.meter, &right)?))
     }
 
     pub(super) fn or(&mut self, pair: &Pair, input: &Val, env: &Env) -> Outcome<Val> {
         let left = self.eval(&pair.0, input, env)?;
-        if truth(&left) == Some(true) {
+        if is_true(&self.meter, &left)? {
             return Ok(Val::bool(true));
         }
         let right = self.eval(&pair.1, input, env)?;
-        Ok(Val::bool(truth(&right) == Some(true)))
+        Ok(Val::bool(is_true(&self.meter, &right)?))
     }
 
     #[inline(never)]
@@ -167,19 +167,19 @@ impl Machine<'_> {
         }
         let size = size as usize;
         self.meter.items(size)?;
-        let mut found = Sequence::default();
-        found.items.reserve(size);
+        let mut numbers = Vec::with_capacity(size);
         let mut number = first;
-        while number <= last && found.items.len() < size {
-            found.push(Val::Json(Value::from(number as i64), 0));
+        while number <= last && numbers.len() < size {
+            numbers.push(Value::Number(Number::Int(number as i64)));
             number += 1.0;
         }
-        Ok(found.raw())
+        // A range stands only inside an array constructor, which takes it apart.
+        Ok(Val::Json(numbers.into(), 1))
     }
 
     pub(super) fn elvis(&mut self, pair: &Pair, input: &Val, env: &Env) -> Outcome<Val> {
         let left = self.eval(&pair.0, input, env)?;
-        match truth(&left) == Some(true) {
+        match is_true(&self.meter, &left)? {
             true => Ok(left),
             false => self.eval(&pair.1, input, env),
         }
@@ -200,7 +200,7 @@ impl Machine<'_> {
         env: &Env,
     ) -> Outcome<Val> {
         let test = self.eval(&parts.0, input, env)?;
-        if truth(&test) == Some(true) {
+        if is_true(&self.meter, &test)? {
             return self.eval(&parts.1, input, env);
         }
         match &parts.2 {

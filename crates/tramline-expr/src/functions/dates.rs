@@ -1,35 +1,95 @@
-//! Dates and pictures: the arguments are taken apart here, the formatting is done in `text`.
+//! Numbers and dates by pictures: arguments are taken apart here, the formatting is done in `text`.
 
 use crate::error::{Flaw, Outcome};
 use crate::eval::machine::Machine;
 use crate::eval::val::Val;
+use crate::text::{TextError, date, integer, number};
+use crate::value::{Str, Value};
 
-impl Machine<'_> {
-    pub(super) fn format_number(&mut self, _: &Val, _: &Val, _: &Val) -> Outcome<Val> {
-        Err(pending())
-    }
+/// Pictures longer than this are refused: formatting costs as much as the picture is long.
+const PICTURE_BYTES_MAX: usize = 10_000;
 
-    pub(super) fn format_integer(&mut self, _: &Val, _: &Val) -> Outcome<Val> {
-        Err(pending())
-    }
-
-    pub(super) fn parse_integer(&mut self, _: &Val, _: &Val) -> Outcome<Val> {
-        Err(pending())
-    }
-
-    pub(super) fn to_millis(&mut self, _: &Val, _: &Val) -> Outcome<Val> {
-        Err(pending())
-    }
-
-    pub(super) fn from_millis(&mut self, _: &Val, _: &Val, _: &Val) -> Outcome<Val> {
-        Err(pending())
-    }
-
-    pub(super) fn now_text(&mut self, _: &Val, _: &Val) -> Outcome<Val> {
-        Err(pending())
+fn picture(val: &Val) -> Outcome<&str> {
+    let text = val.as_str().map_or("", Str::as_str);
+    match text.len() > PICTURE_BYTES_MAX {
+        true => Err(Flaw::new(
+            "L0003",
+            "the picture is longer than 10,000 bytes",
+        )),
+        false => Ok(text),
     }
 }
 
-fn pending() -> Box<Flaw> {
-    Flaw::new("D0000", "this function is not there yet")
+fn optional(val: &Val) -> Outcome<Option<&str>> {
+    match val.as_str() {
+        Some(_) => picture(val).map(Some),
+        None => Ok(None),
+    }
+}
+
+fn flaw(error: TextError) -> Box<Flaw> {
+    Flaw::new(error.code, error.message).value(error.value)
+}
+
+impl Machine<'_> {
+    fn made(&mut self, made: Result<String, TextError>) -> Outcome<Val> {
+        let text = made.map_err(flaw)?;
+        self.meter.text(text.len())?;
+        self.meter.burn(32)?;
+        Ok(Val::text(text))
+    }
+
+    pub(super) fn format_number(&mut self, val: &Val, form: &Val, options: &Val) -> Outcome<Val> {
+        let Some(number) = val.as_f64() else {
+            return Ok(Val::Undef);
+        };
+        let options = match options {
+            Val::Json(Value::Object(map), _) => Some(&**map),
+            _ => None,
+        };
+        self.made(number::format_number(number, picture(form)?, options))
+    }
+
+    pub(super) fn format_integer(&mut self, val: &Val, form: &Val) -> Outcome<Val> {
+        let Some(number) = val.as_f64() else {
+            return Ok(Val::Undef);
+        };
+        self.made(integer::format_integer(number, picture(form)?))
+    }
+
+    pub(super) fn parse_integer(&mut self, text: &Val, form: &Val) -> Outcome<Val> {
+        let Some(text) = text.as_str() else {
+            return Ok(Val::Undef);
+        };
+        self.meter.burn(32 + text.len() as u64)?;
+        let number = integer::parse_integer(text, picture(form)?).map_err(flaw)?;
+        Ok(number.map_or(Val::Undef, Val::number))
+    }
+
+    pub(super) fn to_millis(&mut self, text: &Val, form: &Val) -> Outcome<Val> {
+        let Some(text) = text.as_str() else {
+            return Ok(Val::Undef);
+        };
+        self.meter.burn(32 + text.len() as u64)?;
+        let now = self.now();
+        let millis = date::to_millis(text, optional(form)?, now).map_err(flaw)?;
+        Ok(millis.map_or(Val::Undef, |millis| Val::Json(millis.into(), 0)))
+    }
+
+    pub(super) fn from_millis(&mut self, val: &Val, form: &Val, zone: &Val) -> Outcome<Val> {
+        let Some(millis) = val.as_f64() else {
+            return Ok(Val::Undef);
+        };
+        // The cast saturates, and what is out of range is refused there.
+        self.made(date::from_millis(
+            millis as i64,
+            optional(form)?,
+            optional(zone)?,
+        ))
+    }
+
+    pub(super) fn now_text(&mut self, form: &Val, zone: &Val) -> Outcome<Val> {
+        let now = self.now();
+        self.made(date::from_millis(now, optional(form)?, optional(zone)?))
+    }
 }

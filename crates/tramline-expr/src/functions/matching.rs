@@ -183,6 +183,7 @@ impl Machine<'_> {
             Val::Func(matcher) => Ok(Val::bool(
                 !self.matches(text, matcher, 1.0, env)?.is_empty(),
             )),
+            Val::Undef => Ok(Val::Undef),
             other => Ok(Val::bool(
                 other
                     .as_str()

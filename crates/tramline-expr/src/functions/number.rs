@@ -5,6 +5,7 @@ use super::string::number_text;
 use crate::error::{Flaw, Outcome};
 use crate::eval::machine::Machine;
 use crate::eval::val::Val;
+use crate::text::number::format_base;
 use crate::value::Value;
 
 impl Machine<'_> {
@@ -80,16 +81,11 @@ impl Machine<'_> {
         let Some(number) = val.as_f64() else {
             return Ok(Val::Undef);
         };
-        let number = round_half_even(number, 0.0);
-        let radix = radix
-            .as_f64()
-            .map_or(10.0, |radix| round_half_even(radix, 0.0));
-        if !(2.0..=36.0).contains(&radix) {
-            let message = "a radix is from 2 to 36";
-            return Err(Flaw::new("D3100", message).value(Value::from(radix)));
-        }
         self.meter.text(64)?;
-        Ok(Val::text(in_base(number, radix as u32)))
+        match format_base(number, radix.as_f64()) {
+            Ok(text) => Ok(Val::text(text)),
+            Err(error) => Err(Flaw::new(error.code, error.message).value(error.value)),
+        }
     }
 }
 
@@ -121,7 +117,7 @@ fn parse_number(text: &str) -> Option<f64> {
             .count()
     };
     let whole = digits(at);
-    if whole == 0 || whole > 1 && bytes[at] == b'0' {
+    if whole == 0 {
         return None;
     }
     at += whole;
@@ -184,25 +180,4 @@ fn round_half_even(number: f64, precision: f64) -> f64 {
         shifted(result, -precision)
     };
     if result == 0.0 { 0.0 } else { result }
-}
-
-fn in_base(number: f64, radix: u32) -> String {
-    if !number.is_finite() || radix == 10 {
-        return number_text(number);
-    }
-    let mut rest = number.abs();
-    let mut digits = Vec::new();
-    let base = f64::from(radix);
-    while rest >= 1.0 && digits.len() < 1100 {
-        let digit = (rest % base) as u32;
-        digits.push(char::from_digit(digit, radix).unwrap_or('0'));
-        rest = (rest / base).floor();
-    }
-    if digits.is_empty() {
-        digits.push('0');
-    }
-    if number < 0.0 {
-        digits.push('-');
-    }
-    digits.iter().rev().collect()
 }

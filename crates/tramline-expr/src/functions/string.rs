@@ -19,7 +19,9 @@ pub(crate) fn number_text(number: f64) -> String {
 /// A number as `$string` writes it: rounded to 15 digits, so that 0.1 + 0.2 reads 0.3.
 fn rounded_text(number: Number) -> String {
     match number {
-        Number::Int(int) if int.unsigned_abs() < 1_000_000_000_000_000 => int.to_string(),
+        Number::Int(int) => int.to_string(),
+        Number::UInt(int) => int.to_string(),
+        Number::Float(float) if float.fract() == 0.0 => number_text(float),
         other => {
             let rounded = format!("{:.14e}", other.as_f64())
                 .parse()
@@ -121,7 +123,10 @@ impl Writer<'_> {
             Value::Number(number) if number.as_f64().is_finite() => {
                 self.text.push_str(&rounded_text(*number));
             }
-            Value::Number(_) => self.text.push_str("null"),
+            Value::Number(_) => {
+                let message = "an infinite number has no text";
+                return Err(Flaw::new("D1001", message).value(value.clone()));
+            }
             Value::String(text) => self.quoted(text),
             Value::Array(items) => {
                 self.open('[')?;

@@ -20,7 +20,8 @@ const SOURCE_BYTES_MAX: usize = 1 << 20;
 /// Parses a whole source; also says how many parent references it has.
 pub(crate) fn parse(source: &str) -> Outcome<(Ast, usize)> {
     if source.len() > SOURCE_BYTES_MAX {
-        return Err(Flaw::new("L0007", "the expression is longer than 1 MiB"));
+        let flaw = Flaw::new("L0007", "the expression is longer than 1 MiB");
+        return Err(flaw.at(Span::default()));
     }
     let mut parser = Parser {
         lexer: Lexer::new(source),
@@ -73,6 +74,10 @@ impl Parser<'_> {
     /// Moves to the next token; `infix` says that an operand was just read.
     fn advance(&mut self, infix: bool) -> Outcome<Token> {
         let next = self.lexer.next(infix)?;
+        if let TokenKind::Mark(mark @ ("!" | "~")) = next.kind {
+            let message = format!("the operator {mark} is not known");
+            return Err(Flaw::new("S0204", message).at(next.span).token(mark));
+        }
         self.last_end = self.token.span.end;
         Ok(std::mem::replace(&mut self.token, next))
     }
@@ -173,7 +178,6 @@ impl Parser<'_> {
                     self.parents += 1;
                     AstKind::Parent(self.parents - 1)
                 }
-                "?" => AstKind::Placeholder,
                 "-" => AstKind::Negate(self.boxed(70)?),
                 "(" => AstKind::Block(self.block()?),
                 "[" => AstKind::Array(self.items()?),

@@ -6,8 +6,8 @@ use super::supervise::Ending;
 use rmcp::RoleClient;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam,
-    ClientNotification, ClientRequest, JsonObject, MetaObject, PingRequest, RequestId,
-    RequestMetaObject, ServerResult,
+    ClientNotification, ClientRequest, ErrorCode, ErrorData, JsonObject, MetaObject, PingRequest,
+    RequestId, RequestMetaObject, ServerResult,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, ServiceError};
 use std::sync::Arc;
@@ -199,14 +199,24 @@ impl Connection {
 
     async fn fault(&self, tool: &ToolName, fault: ServiceError) -> Failure {
         match fault {
+            ServiceError::McpError(error) if self.is_lost_session(&error) => {
+                self.stop.cancel();
+                gone(
+                    tool,
+                    &format!("it no longer knows our session: {}", error.message),
+                )
+            }
             ServiceError::McpError(error) => content::refused(tool, error),
             ServiceError::TransportClosed => match self.ending().await {
                 Some(ending) => ending.failure(tool),
                 None => gone(tool, "the connection closed during the call"),
             },
-            // Over HTTP the next request may well get through; a child that does not take what
-            // is written to it is ending.
+            // Over HTTP only this request is lost for certain. If it was alone, the next one
+            // begins anew; a child that does not take what is written to it is ending.
             ServiceError::TransportSend(error) if self.pid.is_none() => {
+                if self.running.load(Ordering::Relaxed) <= 1 {
+                    self.stop.cancel();
+                }
                 gone(tool, &chain(error.error.as_ref()))
             }
             ServiceError::TransportSend(error) => match self.ending().await {
@@ -215,6 +225,16 @@ impl Connection {
             },
             other => Failure::new(FailureKind::BadAnswer, format!("{tool}: {other}")),
         }
+    }
+
+    /// A server that was started anew does not know the sessions of its former life, and many
+    /// say so not with the status the protocol asks for but with an error of their own.
+    fn is_lost_session(&self, error: &ErrorData) -> bool {
+        let codes = [-32_000, -32_001, ErrorCode::INVALID_REQUEST.0];
+        self.pid.is_none()
+            && self.era == Era::Legacy
+            && codes.contains(&error.code.0)
+            && error.message.to_ascii_lowercase().contains("session")
     }
 
     /// Makes new calls wait; true for the first to doubt, who then has to [`Self::probe`].

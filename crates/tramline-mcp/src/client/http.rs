@@ -1,6 +1,7 @@
 //! Servers at an address: streamable HTTP, with the configured headers on every request.
 
 use super::Options;
+use super::http_client::Client;
 use crate::config::{Unset, expand};
 use http::{HeaderName, HeaderValue};
 use rmcp::transport::StreamableHttpClientTransport;
@@ -9,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use tramline_core::failure::{Failure, FailureKind};
 
 /// The transport of a server at an address.
-pub(super) type Transport = StreamableHttpClientTransport<reqwest::Client>;
+pub(super) type Transport = StreamableHttpClientTransport<Client>;
 
 /// What a configuration says about an address.
 pub(super) struct Address<'a> {
@@ -33,7 +34,8 @@ impl Address<'_> {
             .custom_headers(headers)
             .max_concurrent_requests(at_once)
             .max_sse_event_size(options.answer_bytes_max);
-        Ok(Transport::from_config(config))
+        let client = Client::new().map_err(|fault| self.cannot(fault.to_string()))?;
+        Ok(Transport::with_client(client, config))
     }
 
     /// Makes words about a failed handshake fit to be shown: no expanded url, and a hint where the

@@ -2,6 +2,7 @@
 
 use super::catalog::{self, Catalog};
 use super::connection::{Connection, Era, Lost, Patience, Request};
+use super::failures::{resting, sent, unsent};
 use super::open::{Opened, open};
 use super::supervise::{self, Cause, Ending};
 use super::{Options, State, Status};
@@ -15,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
-use tramline_core::{Map, Str, Value};
+use tramline_core::{Str, Value};
 use tramline_engine::seams::{Call, Tool};
 
 /// A call waits for a restart that is due so soon; for a later one it fails at once and says when.
@@ -111,9 +112,39 @@ impl Server {
 
     /// Calls a tool: a slot, a connection, a look at the list, then the call itself.
     pub(super) async fn call(self: &Arc<Self>, call: Call) -> Result<Value, Failure> {
+        let (request, patience) = self.request(call)?;
+        let slot = self.in_time(&request, patience, self.slots.acquire());
+        let _slot = slot.await.map_err(unsent)?;
+        // A connection may fall between being handed out and being used; what never left is sent
+        // once more.
+        for _ in 0..2 {
+            let ready = self.in_time(&request, patience, self.ready_for(&request.tool));
+            let connection = ready.await.flatten().map_err(unsent)?;
+            match connection.call(&request, patience).await {
+                Ok(value) => return Ok(value),
+                Err(Lost::Unsent) => {}
+                Err(Lost::Failed(failure)) => return Err(sent(failure)),
+                Err(Lost::Silent(failure)) => {
+                    let patience = self.options.ping_timeout;
+                    if connection.doubt() {
+                        let probing = async move { connection.probe(patience).await };
+                        self.tasks.spawn(probing);
+                    }
+                    return Err(sent(failure));
+                }
+            }
+        }
+        Err(unsent(self.down("went away before anything could be sent")))
+    }
+
+    fn request(&self, call: Call) -> Result<(Request, Patience), Failure> {
+        if !matches!(call.arguments, Value::Object(_) | Value::Null) {
+            let kind = call.arguments.kind();
+            let message = format!("{} takes an object of arguments, not {kind}", call.tool);
+            return Err(Failure::new(FailureKind::BadArguments, message));
+        }
         let own = self.config.timeout_ms.map(Duration::from_millis);
         let idle = own.map_or(call.timeout, |own| own.min(call.timeout));
-        let patience = Patience::new(idle, self.options.call_total_max);
         let request = Request {
             tool: call.tool,
             arguments: call.arguments,
@@ -121,34 +152,7 @@ impl Server {
             cancel: call.cancel,
             progress: call.progress,
         };
-        if !matches!(request.arguments, Value::Object(_) | Value::Null) {
-            let kind = request.arguments.kind();
-            let message = format!("{} takes an object of arguments, not {kind}", request.tool);
-            return Err(Failure::new(FailureKind::BadArguments, message));
-        }
-        let _slot = self
-            .in_time(&request, patience, self.slots.acquire())
-            .await?;
-        // A connection may fall between being handed out and being used; what never left is sent
-        // once more.
-        for _ in 0..2 {
-            let ready = self.in_time(&request, patience, self.ready_for(&request.tool));
-            let connection = ready.await??;
-            match connection.call(&request, patience).await {
-                Ok(value) => return Ok(value),
-                Err(Lost::Failed(failure)) => return Err(failure),
-                Err(Lost::Silent(failure)) => {
-                    let patience = self.options.ping_timeout;
-                    if connection.doubt() {
-                        self.tasks
-                            .spawn(async move { connection.probe(patience).await });
-                    }
-                    return Err(failure);
-                }
-                Err(Lost::Unsent) => {}
-            }
-        }
-        Err(self.down("the connection is gone before anything can be sent"))
+        Ok((request, Patience::new(idle, self.options.call_total_max)))
     }
 
     /// Runs a part of a call that comes before the request leaves.
@@ -365,16 +369,4 @@ impl Server {
             state,
         }
     }
-}
-
-fn resting(failure: &Failure, rest: Duration) -> Failure {
-    let mut data = match &failure.data {
-        Some(Value::Object(data)) => Map::clone(data),
-        _ => Map::new(),
-    };
-    let ms = u64::try_from(rest.as_millis()).unwrap_or(u64::MAX);
-    data.insert("retry_in_ms", ms.into());
-    let seconds = rest.as_secs_f64();
-    let message = format!("{}; it is tried again in {seconds:.1} s", failure.message);
-    Failure::new(FailureKind::Unavailable, message).with_data(data.into())
 }

@@ -177,6 +177,7 @@ async fn finish(server: &Server, event: Event, child: Option<(Process, Fault)>) 
             (Cause::Died, "closed the connection".to_owned())
         }
         (Event::Hangup | Event::Exited(_), None) => (Cause::Died, stdio::ending(status)),
+        (Event::Stuck, _) if data.is_empty() => (Cause::Died, "could not be reached".to_owned()),
         (Event::Stuck, _) => (Cause::Died, "no longer answered and was stopped".to_owned()),
         (Event::Closing, _) => (Cause::Closed, "was shut down".to_owned()),
         (Event::Unused, _) => (Cause::Unused, "was stopped for want of use".to_owned()),

@@ -61,6 +61,7 @@ fn schema(value: &Value) -> JsonObject {
 pub(super) async fn call(
     engine: &Engine,
     graph: &Arc<Graph>,
+    origin: &Value,
     request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> CallToolResult {
@@ -70,10 +71,9 @@ pub(super) async fn call(
         .into_iter()
         .map(|(key, value)| (key, value.into()))
         .collect();
-    let handle = match engine
-        .start(Start::new(Arc::clone(graph), arguments.into()))
-        .await
-    {
+    let mut start = Start::new(Arc::clone(graph), arguments.into());
+    start.origin = origin.clone();
+    let handle = match engine.start(start).await {
         Ok(handle) => handle,
         Err(fault) => return reply::fault(&fault, None),
     };

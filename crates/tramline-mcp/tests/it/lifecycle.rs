@@ -95,6 +95,15 @@ async fn lists_all_pages_and_lists_again_when_told() {
 }
 
 #[tokio::test]
+async fn listens_for_changes_in_the_newer_era() {
+    let bench = Bench::with(r#"["--modern-only", "--list-changed"]"#, "", options());
+    bench.works().await;
+    let late = ToolName::new("u", "late");
+    until("the late tool", || bench.servers.known(&late).is_some()).await;
+    assert_eq!(bench.call("late", "{}").await, Ok("better late".into()));
+}
+
+#[tokio::test]
 async fn an_unused_server_is_stopped_and_comes_back() {
     let bench = Bench::with("[]", r#", "idle_timeout_ms": 200"#, options());
     bench.works().await;

@@ -1,6 +1,6 @@
 //! Nothing is left behind: not after a shutdown, a drop, a lost runtime or our own sudden death.
 
-use crate::support::{Bench, assert_failure, config, mark, marked, options, until};
+use crate::support::{Bench, assert_failure, config, json, mark, marked, options, unruly, until};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ const HELPER_MARK: &str = "TRAMLINE_TEST_HELPER_MARK";
 async fn a_shutdown_leaves_nothing() {
     let bench = Bench::with(r#"["--grandchild"]"#, "", options());
     bench.works().await;
-    assert_eq!(bench.processes().len(), 2);
+    until("both processes", || bench.processes().len() == 2).await;
     let sleeping = bench.call("sleep", r#"{"ms":60000}"#);
     let closing = async {
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -54,22 +54,7 @@ async fn a_shutdown_during_the_start_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_server_that_will_not_go_is_made_to() {
-    let mark = mark();
-    let path = crate::support::unruly();
-    let text = format!(
-        r#"{{"mcpServers": {{"u": {{"command": "sh", "env": {{"UNRULY_MARK": "{mark}"}},
-            "args": ["-c", "trap '' TERM; {} --ignore-eof --grandchild & wait"]}}}}}}"#,
-        path.display()
-    );
-    let servers = Servers::new(read(&super::support::json(&text)).unwrap(), options());
-    // A shell gives its background jobs no stdin, so the handshake cannot succeed; what counts
-    // is that the whole group ends, signals ignored or not.
-    let failure = servers.find(&ToolName::new("u", "echo")).await.unwrap_err();
-    assert_eq!(failure.kind, FailureKind::Unavailable);
-    servers.shutdown().await;
-    until("the end", || marked(&mark).is_empty()).await;
-
+async fn a_server_that_ignores_the_end_of_stdin_gets_a_signal() {
     let bench = Bench::with(r#"["--ignore-eof"]"#, "", options());
     bench.works().await;
     let start = Instant::now();
@@ -79,9 +64,29 @@ async fn a_server_that_will_not_go_is_made_to() {
 }
 
 #[tokio::test]
+async fn a_server_that_ignores_signals_is_killed_with_its_children() {
+    let mark = mark();
+    // What a shell ignores, the program that takes its place ignores too.
+    let script = format!(
+        "trap '' TERM; exec {} --ignore-eof --grandchild",
+        unruly().display()
+    );
+    let text = format!(
+        r#"{{"mcpServers": {{"u": {{"command": "sh", "args": ["-c", "{script}"],
+            "env": {{"UNRULY_MARK": "{mark}"}}}}}}}}"#
+    );
+    let servers = Servers::new(read(&json(&text)).unwrap(), options());
+    servers.find(&ToolName::new("u", "echo")).await.unwrap();
+    until("both processes", || marked(&mark).len() == 2).await;
+    servers.shutdown().await;
+    until("the end", || marked(&mark).is_empty()).await;
+}
+
+#[tokio::test]
 async fn dropping_leaves_nothing() {
     let bench = Bench::with(r#"["--grandchild"]"#, "", options());
     bench.works().await;
+    until("both processes", || bench.processes().len() == 2).await;
     let Bench { servers, mark } = bench;
     drop(servers);
     until("the end", || marked(&mark).is_empty()).await;
@@ -92,7 +97,7 @@ fn losing_the_runtime_leaves_nothing() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let bench = Bench::with(r#"["--grandchild", "--ignore-eof"]"#, "", options());
     runtime.block_on(bench.works());
-    assert_eq!(bench.processes().len(), 2);
+    runtime.block_on(until("both processes", || bench.processes().len() == 2));
     drop(runtime);
     let start = Instant::now();
     while !bench.processes().is_empty() {

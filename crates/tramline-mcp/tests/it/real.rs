@@ -4,15 +4,17 @@
 //! pass; in CI they fail.
 
 use crate::support::{SOON, json, options};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use tokio::process::Child;
 use tokio_util::sync::CancellationToken;
 use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
 use tramline_engine::seams::{Call, Tools};
-use tramline_mcp::client::Servers;
+use tramline_mcp::client::{Era, Servers, State};
 use tramline_mcp::config::read;
 
 /// The installed program, or nothing after saying so.
@@ -114,12 +116,19 @@ async fn time() {
     let Some(program) = installed("venv/bin/mcp-server-time") else {
         return;
     };
-    let real = Real::start(&format!(r#"{{"command": {program:?}}}"#));
-    let time = real
-        .get("get_current_time", r#"{"timezone": "Europe/Lisbon"}"#)
-        .await;
-    assert_eq!(time.get("timezone"), Some(&"Europe/Lisbon".into()));
-    real.0.shutdown().await;
+    for (protocol, era) in [("auto", Era::Legacy), ("modern", Era::Modern)] {
+        let config = format!(r#"{{"command": {program:?}, "protocol": "{protocol}"}}"#);
+        let real = Real::start(&config);
+        let time = real
+            .get("get_current_time", r#"{"timezone": "Europe/Lisbon"}"#)
+            .await;
+        assert_eq!(time.get("timezone"), Some(&"Europe/Lisbon".into()));
+        let State::Ready { era: spoken, .. } = real.0.status()[0].state else {
+            panic!("not ready");
+        };
+        assert_eq!(spoken, era);
+        real.0.shutdown().await;
+    }
 }
 
 async fn check_everything(real: &Real) {
@@ -145,15 +154,9 @@ async fn everything() {
     real.0.shutdown().await;
 }
 
-#[tokio::test]
-async fn everything_over_http() {
-    let Some(program) = installed("node_modules/.bin/mcp-server-everything") else {
-        return;
-    };
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = free.local_addr().unwrap();
-    drop(free);
-    let mut server = tokio::process::Command::new(program)
+/// Starts the server at an address and waits until it listens.
+async fn listen(program: &Path, address: SocketAddr) -> Child {
+    let server = tokio::process::Command::new(program)
         .arg("streamableHttp")
         .env("PORT", address.port().to_string())
         .stdout(Stdio::null())
@@ -164,17 +167,38 @@ async fn everything_over_http() {
     let start = Instant::now();
     while tokio::net::TcpStream::connect(address).await.is_err() {
         assert!(start.elapsed() < SOON, "no server on {address}");
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
+    server
+}
+
+#[tokio::test]
+async fn everything_over_http() {
+    let Some(program) = installed("node_modules/.bin/mcp-server-everything") else {
+        return;
+    };
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap();
+    drop(free);
+    let mut server = listen(&program, address).await;
     let real = Real::start(&format!(
         r#"{{"type": "streamableHttp", "url": "http://{address}/mcp", "headers": {{"X-A": "b"}}}}"#
     ));
     check_everything(&real).await;
+
+    // Gone while it is called.
     server.kill().await.unwrap();
-    let failure = real
-        .call("echo", json(r#"{"message": "hi"}"#))
-        .await
-        .unwrap_err();
+    let message = json(r#"{"message": "hi"}"#);
+    let failure = real.call("echo", message.clone()).await.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Unavailable, "{failure}");
+    let mut server = listen(&program, address).await;
+    check_everything(&real).await;
+
+    // Gone and back between two calls: the session is lost, and only one call with it.
+    server.kill().await.unwrap();
+    let _server = listen(&program, address).await;
+    let failure = real.call("echo", message).await.unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Unavailable, "{failure}");
+    check_everything(&real).await;
     real.0.shutdown().await;
 }

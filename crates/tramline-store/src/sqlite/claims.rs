@@ -40,6 +40,13 @@ pub(super) fn release(conn: &Connection, run: &RunId, owner: &str) -> Result<(),
     Ok(())
 }
 
+/// Ends whoever's claim on a run that is over.
+pub(super) fn clear(conn: &Connection, run: &RunId) -> Result<(), Trouble> {
+    conn.prepare_cached("DELETE FROM claims WHERE run = ?1")?
+        .execute([run.as_str()])?;
+    Ok(())
+}
+
 /// Removes the claims of the dead. Without it, runs that nobody asks for again would keep theirs.
 pub(super) fn clear_dead(conn: &Connection, owners: &Owners) -> Result<(), Trouble> {
     let names: Vec<String> = conn

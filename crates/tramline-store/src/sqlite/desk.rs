@@ -52,7 +52,12 @@ impl Desks {
                 desk.insert(conn)
             }
         };
-        work(conn).map_err(|trouble| self.told(&trouble))
+        let result = work(conn);
+        if !conn.is_autocommit() && self.place.dir().is_some() {
+            // What failed could not even be undone. Closing does it, and the next opens anew.
+            *desk = None;
+        }
+        result.map_err(|trouble| self.told(&trouble))
     }
 
     /// Works on a connection that reads, off the async threads.

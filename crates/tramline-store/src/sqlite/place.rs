@@ -1,4 +1,7 @@
 //! Where a database lives, and how it is made and opened: fast when it is there, whole when not.
+//!
+//! Nothing else in the process may open the database's files, not even to copy them: SQLite's locks
+//! belong to the process, and closing any handle on a file gives them up.
 
 use super::faults::{Trouble, file_fault, plain_fault};
 use super::migrate;
@@ -33,6 +36,9 @@ const PAGE_BYTES: u32 = 8_192;
 /// Pages in the log before they are moved to the database: 4 MB. More would make the move rarer,
 /// but longer for the appends that wait for it, and the next start after a crash reads them all.
 const LOG_PAGES_MAX: u32 = 500;
+
+/// Prepared statements a connection keeps: more than there are in this crate.
+const STATEMENTS_KEPT: usize = 64;
 
 /// A data directory, or memory.
 #[derive(Clone, Debug)]
@@ -96,6 +102,7 @@ impl Place {
         let open = || {
             let mut conn = Connection::open_with_flags(dir.join(DATABASE), flags)?;
             conn.busy_handler(Some(wait_for_lock))?;
+            conn.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
             Ok(conn)
         };
         open().map_err(|error: rusqlite::Error| self.told(error))
@@ -147,6 +154,7 @@ impl Place {
 
     /// Makes the database beside its place and moves it there whole, so nobody ever sees a part.
     fn make(&self, dir: &Path) -> Result<(), StoreFault> {
+        let anew = !dir.exists();
         make_private_dir(dir)
             .map_err(|error| file_fault(self, "make the data directory", &error))?;
         let _alone = self.lock_setup(dir)?;
@@ -167,8 +175,13 @@ impl Place {
         let file = private_file(&draft).map_err(failed)?;
         draw_up(&draft).map_err(|error| self.told(error))?;
         file.sync_all().map_err(failed)?;
+        // Before another thread can connect and lock.
+        drop(file);
         fs::rename(&draft, dir.join(DATABASE)).map_err(failed)?;
-        sync_dir(dir).map_err(failed)
+        if anew {
+            sync_above(dir).map_err(failed)?;
+        }
+        Ok(())
     }
 }
 
@@ -176,8 +189,8 @@ impl Place {
 fn draw_up(draft: &Path) -> rusqlite::Result<()> {
     let conn = Connection::open_with_flags(draft, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     conn.execute_batch(&format!(
-        "PRAGMA page_size = {PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL; \
-         PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF;"
+        "PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF; \
+         PRAGMA page_size = {PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL;"
     ))?;
     migrate::migrate(&conn)?;
     conn.execute_batch("PRAGMA journal_mode = WAL")?;
@@ -219,14 +232,10 @@ pub(super) fn make_private_dir(dir: &Path) -> io::Result<()> {
     builder.create(dir)
 }
 
-/// Makes the names in a directory, and its own in the one above, survive a power cut.
-fn sync_dir(dir: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        File::open(dir)?.sync_all()?;
-        if let Some(above) = dir.parent().filter(|above| !above.as_os_str().is_empty()) {
-            File::open(above)?.sync_all()?;
-        }
-    }
-    Ok(())
+/// Makes a new directory's name survive a power cut. The names in it need nothing: SQLite syncs the
+/// directory when it first syncs its log, and before that there is nothing to lose.
+fn sync_above(dir: &Path) -> io::Result<()> {
+    // The one above may not be ours to open, and only Unix opens directories.
+    let above = dir.parent().and_then(|above| File::open(above).ok());
+    above.map_or(Ok(()), |above| above.sync_all())
 }

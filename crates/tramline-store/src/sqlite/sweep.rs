@@ -1,16 +1,20 @@
 //! Retention: finished runs are forgotten by age or for room, and the room goes back to the disk.
 
 use super::faults::Trouble;
+use super::owner::Owners;
+use super::writer::Care;
 use super::{Sqlite, journal};
-use crate::sqlite::owner::Owners;
-use crate::sqlite::writer::Care;
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
-use tramline_core::ids::RunId;
+use tramline_core::ids::{BadId, RunId};
 use tramline_engine::seams::{Status, StoreFault};
 
 /// Runs removed in one transaction, so that appends get their turn in between.
-pub(super) const REMOVE_RUNS_MAX: usize = 100;
+const REMOVE_RUNS_MAX: usize = 100;
+
+/// Runs looked for at once: a look goes through the whole list, so it should find many.
+const SWEEP_RUNS_MAX: usize = 10_000;
 
 /// Pages given back to the disk in one transaction (4 MB), for the same reason.
 const VACUUM_PAGES_MAX: u32 = 1_000;
@@ -20,7 +24,7 @@ const VACUUM_PAGES_MAX: u32 = 1_000;
 pub struct Retention {
     /// Forget finished runs whose last event is older than this.
     pub finished_older_than_ms: Option<u64>,
-    /// Forget the longest finished runs until all journals together hold no more than this.
+    /// Forget finished runs, those that ended first, until all journals together hold no more than this.
     pub bytes_max: Option<u64>,
 }
 
@@ -39,10 +43,10 @@ impl Sqlite {
         let mut swept = Swept::default();
         if let Some(age) = keep.finished_older_than_ms {
             let before_ms = now_ms().saturating_sub(i64::try_from(age).unwrap_or(i64::MAX));
-            self.sweep_while(&mut swept, before_ms, 0).await?;
+            self.sweep_to(&mut swept, before_ms, 0).await?;
         }
         if let Some(bytes_max) = keep.bytes_max {
-            self.sweep_while(&mut swept, i64::MAX, bytes_max).await?;
+            self.sweep_to(&mut swept, i64::MAX, bytes_max).await?;
         }
         if !swept.runs.is_empty() {
             self.vacuum().await?;
@@ -50,26 +54,33 @@ impl Sqlite {
         Ok(swept)
     }
 
-    async fn sweep_while(
+    async fn sweep_to(
         &self,
         swept: &mut Swept,
         before_ms: i64,
         bytes_max: u64,
     ) -> Result<(), StoreFault> {
         loop {
-            let owners = self.owners.clone();
-            let work = move |conn: &Connection| {
-                let found = oldest(conn, &owners, before_ms, bytes_max)?;
-                journal::remove(conn, &found.runs)?;
-                Ok(found)
-            };
-            let found = self.writer.submit(0, Care::Durable, work).await?;
-            if found.runs.is_empty() {
+            let owners = Arc::clone(&self.owners);
+            let look = move |conn: &Connection| oldest(conn, &owners, before_ms, bytes_max);
+            let found = self.desks.read(look).await?;
+            if self.remove_in_turns(&found.runs).await? == 0 {
                 return Ok(());
             }
             swept.bytes += found.bytes;
             swept.runs.extend(found.runs);
         }
+    }
+
+    /// Removes runs without keeping appends waiting.
+    pub(super) async fn remove_in_turns(&self, runs: &[RunId]) -> Result<usize, StoreFault> {
+        let mut removed = 0;
+        for some in runs.chunks(REMOVE_RUNS_MAX) {
+            let some = some.to_vec();
+            let work = move |conn: &Connection| journal::remove(conn, &some);
+            removed += self.writer.submit(0, Care::Durable, work).await?;
+        }
+        Ok(removed)
     }
 
     /// Gives the room of what was removed back to the disk.
@@ -79,40 +90,39 @@ impl Sqlite {
     }
 }
 
-/// The finished runs that have waited longest, as many as go at once and must go.
+/// The finished runs that ended first, as many as must go and are looked for at once.
 fn oldest(
     conn: &Connection,
     owners: &Owners,
     before_ms: i64,
     bytes_max: u64,
 ) -> Result<Swept, Trouble> {
-    let total: i64 = conn
-        .prepare_cached("SELECT coalesce(sum(bytes), 0) FROM runs")?
-        .query_row([], |row| row.get(0))?;
+    let total: i64 = conn.query_row("SELECT coalesce(sum(bytes), 0) FROM runs", [], |row| {
+        row.get(0)
+    })?;
     let mut left = total as u64;
     let mut found = Swept::default();
-    let mut query = conn.prepare_cached(
+    let mut query = conn.prepare(
         "SELECT r.run, r.bytes, r.status, c.owner FROM runs r LEFT JOIN claims c ON c.run = r.run \
          WHERE r.updated_ms < ?1 ORDER BY r.updated_ms, r.run",
     )?;
-    let mut rows = query.query(params![before_ms])?;
-    while left > bytes_max && found.runs.len() < REMOVE_RUNS_MAX {
+    let mut rows = query.query([before_ms])?;
+    while left > bytes_max && found.runs.len() < SWEEP_RUNS_MAX {
         let Some(row) = rows.next()? else {
             break;
         };
         let (run, bytes, status): (String, i64, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let driven = row
-            .get::<_, Option<String>>(3)?
-            .is_some_and(|owner| owners.lives(&owner));
-        if driven || !Status::parse(&status).is_some_and(Status::is_over) {
+        let owner: Option<String> = row.get(3)?;
+        let over = Status::parse(&status).is_some_and(Status::is_over);
+        if !over || owner.is_some_and(|owner| owners.lives(&owner)) {
             continue;
         }
-        let Ok(run) = run.parse() else {
-            continue;
-        };
-        left = left.saturating_sub(bytes as u64);
+        let bad = |error| Trouble::Damage(format!("the list of runs holds {error}"));
+        found
+            .runs
+            .push(run.parse().map_err(|error: BadId| bad(error))?);
         found.bytes += bytes as u64;
-        found.runs.push(run);
+        left = left.saturating_sub(bytes as u64);
     }
     Ok(found)
 }

@@ -109,3 +109,28 @@ fn version(desks: &Desks, conn: &mut Option<Connection>) -> Option<i64> {
         .and_then(|mut query| query.query_row([], |row| row.get(0)))
         .ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Sqlite;
+    use std::time::Instant;
+    use tramline_engine::seams::Store;
+
+    #[test]
+    fn nobody_looks_when_nobody_listens() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Sqlite::open(dir.path()).unwrap();
+        let first = store.changes();
+        let second = store.changes();
+        assert!(store.ticks.lock().going);
+        drop(first);
+        std::thread::sleep(2 * super::LOOK_EVERY);
+        assert!(store.ticks.lock().going, "one still listens");
+        drop(second);
+        let start = Instant::now();
+        while store.ticks.lock().going {
+            assert!(start.elapsed().as_secs() < 10);
+            std::thread::yield_now();
+        }
+    }
+}

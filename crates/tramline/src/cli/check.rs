@@ -24,7 +24,11 @@ pub(super) async fn main(common: Common, verb: Check) -> Done {
             Err(Err(stopped)) => return Err(stopped),
         };
         let is_error = |code: tramline_core::flaw::Code| code.severity() == Severity::Error;
-        let wrong = flawed.flaws.iter().filter(|flaw| is_error(flaw.code)).count();
+        let wrong = flawed
+            .flaws
+            .iter()
+            .filter(|flaw| is_error(flaw.code))
+            .count();
         errors += wrong;
         warnings += flawed.flaws.len() - wrong;
         if common.json {
@@ -38,13 +42,23 @@ pub(super) async fn main(common: Common, verb: Check) -> Done {
     } else {
         output::say(&summary(verb.files.len(), errors, warnings));
     }
-    Ok(if errors > 0 { Exit::BadInput } else { Exit::Done })
+    Ok(if errors > 0 {
+        Exit::BadInput
+    } else {
+        Exit::Done
+    })
 }
 
 fn summary(files: usize, errors: usize, warnings: usize) -> String {
-    let many = |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
+    let many =
+        |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
     match (errors, warnings) {
         (0, 0) => format!("{} sound", many(files, "document")),
-        _ => format!("{}, {} in {}", many(errors, "error"), many(warnings, "warning"), many(files, "document")),
+        _ => format!(
+            "{}, {} in {}",
+            many(errors, "error"),
+            many(warnings, "warning"),
+            many(files, "document")
+        ),
     }
 }

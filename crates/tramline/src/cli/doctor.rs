@@ -26,14 +26,22 @@ pub(super) async fn main(common: Common, verb: Doctor) -> Done {
     let config = common.config(&verb.reach);
     let mut findings = Vec::new();
     let mut find = |sound: bool, what: &str, says: String| {
-        findings.push(Finding { sound, what: what.to_owned(), says });
+        findings.push(Finding {
+            sound,
+            what: what.to_owned(),
+            says,
+        });
     };
     find(true, "tramline", env!("CARGO_PKG_VERSION").to_owned());
     let elsewhere = documents::elsewhere(&config)?;
     let mut read = Vec::new();
     for path in &verb.files {
         let document = documents::read_to_use(path, &elsewhere, common.json)?;
-        find(true, &path.display().to_string(), documents::tools_of(&document));
+        find(
+            true,
+            &path.display().to_string(),
+            documents::tools_of(&document),
+        );
         read.push(document);
     }
     let dir = common.data_dir.clone().unwrap_or_else(default_data_dir);
@@ -59,7 +67,10 @@ pub(super) async fn main(common: Common, verb: Doctor) -> Done {
         output::line(&serde_json::json!({ "ok": sound, "findings": shown }));
     } else {
         for Finding { sound, what, says } in &findings {
-            output::text_line(&format!("{} {what}: {says}", if *sound { "✓" } else { "✗" }));
+            output::text_line(&format!(
+                "{} {what}: {says}",
+                if *sound { "✓" } else { "✗" }
+            ));
         }
     }
     Ok(if sound { Exit::Done } else { Exit::Failed })

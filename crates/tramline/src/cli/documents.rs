@@ -20,12 +20,19 @@ pub(super) struct Flawed {
 
 /// The servers that documents may use without naming them.
 pub(super) fn elsewhere(config: &Config) -> Result<Vec<Str>, Stopped> {
-    Ok(wire::configured(config)?.into_iter().map(|server| server.name).collect())
+    Ok(wire::configured(config)?
+        .into_iter()
+        .map(|server| server.name)
+        .collect())
 }
 
 /// Reads one document.
-pub(super) fn read(path: &Path, elsewhere: &[Str]) -> Result<(Document, Flawed), Result<Flawed, Stopped>> {
-    let bytes = read_bounded(path, DOCUMENT_BYTES_MAX).map_err(|message| Err(Stopped::bad(message)))?;
+pub(super) fn read(
+    path: &Path,
+    elsewhere: &[Str],
+) -> Result<(Document, Flawed), Result<Flawed, Stopped>> {
+    let bytes =
+        read_bounded(path, DOCUMENT_BYTES_MAX).map_err(|message| Err(Stopped::bad(message)))?;
     let shown = path.display().to_string();
     let flawed = |flaws| Flawed {
         path: shown,
@@ -56,13 +63,19 @@ pub(super) fn read_to_use(path: &Path, elsewhere: &[Str], json: bool) -> Result<
             if !json {
                 frames::show(&flawed);
             }
-            let first = flawed.flaws.first().map_or_else(String::new, ToString::to_string);
+            let first = flawed
+                .flaws
+                .first()
+                .map_or_else(String::new, ToString::to_string);
             let message = match count {
                 1 => format!("{}:{first}", flawed.path),
                 _ if json => format!("{}:{first} and {} more", flawed.path, count - 1),
                 _ => format!("{} has {count} flaws", flawed.path),
             };
-            Err(Stopped { exit: Exit::BadInput, message })
+            Err(Stopped {
+                exit: Exit::BadInput,
+                message,
+            })
         }
     }
 }
@@ -85,7 +98,10 @@ pub(super) fn as_json(flawed: &Flawed) -> impl Iterator<Item = serde_json::Value
 
 /// Says what a document holds, for a caller who has to choose.
 pub(super) fn tools_of(document: &Document) -> String {
-    let names: Vec<_> =
-        document.workflows.iter().map(|graph| graph.workflow.name.as_str()).collect();
+    let names: Vec<_> = document
+        .workflows
+        .iter()
+        .map(|graph| graph.workflow.name.as_str())
+        .collect();
     names.join(", ")
 }

@@ -15,8 +15,17 @@ pub(super) struct Explain {
 pub(super) fn main(verb: &Explain, json: bool) -> Done {
     let Some(code) = &verb.code else {
         for (code, page) in PAGES {
-            let title = page.lines().next().unwrap_or_default().trim_start_matches('#').trim();
-            output::text_line(&if title.contains(code) { title.to_owned() } else { format!("{code} {title}") });
+            let title = page
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .trim_start_matches('#')
+                .trim();
+            output::text_line(&if title.contains(code) {
+                title.to_owned()
+            } else {
+                format!("{code} {title}")
+            });
         }
         return Ok(Exit::Done);
     };
@@ -33,7 +42,9 @@ pub(super) fn main(verb: &Explain, json: bool) -> Done {
         None => {
             let near = nearest(&wanted, PAGES.iter().map(|(code, _)| *code))
                 .map_or_else(String::new, |near| format!("; did you mean {near}?"));
-            Err(Stopped::bad(format!("there is no code {wanted}{near} `tramline explain` lists them")))
+            Err(Stopped::bad(format!(
+                "there is no code {wanted}{near} `tramline explain` lists them"
+            )))
         }
     }
 }

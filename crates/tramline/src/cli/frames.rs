@@ -28,8 +28,14 @@ fn frame(flawed: &Flawed, flaw: &Flaw) -> String {
         Severity::Error => Level::ERROR,
     };
     let span = span(&flawed.text, &flaw.place);
-    let mut group = level.primary_title(flaw.message.as_str()).id(flaw.code.as_str());
-    let text = if flawed.text.len() <= FRAMED_BYTES_MAX { flawed.text.as_str() } else { "" };
+    let mut group = level
+        .primary_title(flaw.message.as_str())
+        .id(flaw.code.as_str());
+    let text = if flawed.text.len() <= FRAMED_BYTES_MAX {
+        flawed.text.as_str()
+    } else {
+        ""
+    };
     let mut report = if text.is_empty() {
         let place = format!("{}:{}:{}", flawed.path, flaw.place.line, flaw.place.column);
         group.element(Level::NOTE.message(place))
@@ -43,7 +49,9 @@ fn frame(flawed: &Flawed, flaw: &Flaw) -> String {
     if let Some(suggestion) = &flaw.suggestion {
         report = report.element(Level::HELP.message(suggestion.as_str()));
     }
-    Renderer::styled().decor_style(DecorStyle::Ascii).render(&[report])
+    Renderer::styled()
+        .decor_style(DecorStyle::Ascii)
+        .render(&[report])
 }
 
 /// The bytes of a place, for the renderer; empty text has an empty place.
@@ -63,5 +71,8 @@ fn offset(text: &str, line: usize, column: usize) -> usize {
             None => return text.len(),
         }
     }
-    text[start..].char_indices().nth(column.saturating_sub(1)).map_or(text.len(), |(at, _)| start + at)
+    text[start..]
+        .char_indices()
+        .nth(column.saturating_sub(1))
+        .map_or(text.len(), |(at, _)| start + at)
 }

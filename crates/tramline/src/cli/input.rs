@@ -31,7 +31,11 @@ pub(super) fn whole(given: &str) -> Result<Value, Stopped> {
 }
 
 /// Adds `key=value` pairs to an input object.
-pub(super) fn pairs(whole: Value, pairs: &[String], schema: Option<&Value>) -> Result<Value, Stopped> {
+pub(super) fn pairs(
+    whole: Value,
+    pairs: &[String],
+    schema: Option<&Value>,
+) -> Result<Value, Stopped> {
     if pairs.is_empty() {
         return Ok(whole);
     }
@@ -39,7 +43,10 @@ pub(super) fn pairs(whole: Value, pairs: &[String], schema: Option<&Value>) -> R
         Value::Object(map) => Map::clone(&map),
         Value::Null => Map::new(),
         other => {
-            let message = format!("--input gives {}, to which no key=value can be added", other.kind());
+            let message = format!(
+                "--input gives {}, to which no key=value can be added",
+                other.kind()
+            );
             return Err(Stopped::bad(message));
         }
     };
@@ -47,14 +54,22 @@ pub(super) fn pairs(whole: Value, pairs: &[String], schema: Option<&Value>) -> R
         let Some((key, text)) = pair.split_once('=') else {
             return Err(Stopped::bad(format!("`{pair}` is no key=value")));
         };
-        map.insert(key, typed(text, schema.and_then(|schema| schema.get("properties")?.get(key))));
+        map.insert(
+            key,
+            typed(
+                text,
+                schema.and_then(|schema| schema.get("properties")?.get(key)),
+            ),
+        );
     }
     Ok(map.into())
 }
 
 /// Text stays text where the schema wants text; elsewhere JSON is read as JSON.
 fn typed(text: &str, schema: Option<&Value>) -> Value {
-    let wanted = schema.and_then(|schema| schema.get("type")).and_then(Value::as_str);
+    let wanted = schema
+        .and_then(|schema| schema.get("type"))
+        .and_then(Value::as_str);
     match wanted {
         Some("string") => text.into(),
         _ => Value::from_json(text).unwrap_or_else(|_| text.into()),

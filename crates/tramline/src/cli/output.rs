@@ -22,7 +22,9 @@ pub(super) fn say(text: &str) {
 
 /// Says what went wrong.
 pub(super) fn complain(message: &str) {
-    let red = anstyle::Style::new().bold().fg_color(Some(anstyle::AnsiColor::Red.into()));
+    let red = anstyle::Style::new()
+        .bold()
+        .fg_color(Some(anstyle::AnsiColor::Red.into()));
     say(&format!("{red}error{red:#}: {message}"));
 }
 

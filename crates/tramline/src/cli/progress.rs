@@ -41,7 +41,16 @@ impl Progress {
     pub(super) fn new(graph: Arc<Graph>, run: RunId) -> Self {
         let bars = std::io::stderr().is_terminal().then(MultiProgress::new);
         let open = HashMap::new();
-        Self { graph, run, bars, open, before_ms: 0, started_ms: 0, listed: 0, unlisted: 0 }
+        Self {
+            graph,
+            run,
+            bars,
+            open,
+            before_ms: 0,
+            started_ms: 0,
+            listed: 0,
+            unlisted: 0,
+        }
     }
 
     /// Shows one event.
@@ -50,23 +59,51 @@ impl Progress {
         match &entry.event {
             Event::Started(started) => {
                 self.started_ms = at_ms;
-                self.line(&format!("{} {DIM}{}{DIM:#}", started.workflow.name, self.run));
+                self.line(&format!(
+                    "{} {DIM}{}{DIM:#}",
+                    started.workflow.name, self.run
+                ));
             }
             Event::Resumed { by } => self.line(&format!("{DIM}resumed by {by}{DIM:#}")),
-            Event::StepStarted { step, node, attempt, .. } => self.begin(*step, *node, *attempt, at_ms),
-            Event::AttemptFailed { failure, wait_ms, .. } => {
+            Event::StepStarted {
+                step,
+                node,
+                attempt,
+                ..
+            } => self.begin(*step, *node, *attempt, at_ms),
+            Event::AttemptFailed {
+                failure, wait_ms, ..
+            } => {
                 let wait = span(*wait_ms as i64);
-                self.line(&format!("├─ {ASK}↻{ASK:#} {failure} {DIM}(again in {wait}){DIM:#}"));
+                self.line(&format!(
+                    "├─ {ASK}↻{ASK:#} {failure} {DIM}(again in {wait}){DIM:#}"
+                ));
             }
-            Event::StepFinished { step, node, label, .. } => {
-                let picked = label.as_ref().map_or_else(String::new, |label| format!(" → {label}"));
+            Event::StepFinished {
+                step, node, label, ..
+            } => {
+                let picked = label
+                    .as_ref()
+                    .map_or_else(String::new, |label| format!(" → {label}"));
                 self.end(*step, *node, at_ms, &format!("{OK}✓{OK:#}"), &picked);
             }
-            Event::StepFailed { step, node, failure } => {
-                self.end(*step, *node, at_ms, &format!("{BAD}✗{BAD:#}"), &format!(" {failure}"));
+            Event::StepFailed {
+                step,
+                node,
+                failure,
+            } => {
+                self.end(
+                    *step,
+                    *node,
+                    at_ms,
+                    &format!("{BAD}✗{BAD:#}"),
+                    &format!(" {failure}"),
+                );
             }
             Event::Paused { pause } => self.asked(entry.seq, pause),
-            Event::Answered { answer, by, .. } => self.line(&format!("├─ {by} answered: {answer:?}")),
+            Event::Answered { answer, by, .. } => {
+                self.line(&format!("├─ {by} answered: {answer:?}"))
+            }
             Event::Amended { patch, by } => {
                 self.line(&format!("├─ {by} added {} nodes", patch.nodes.len()));
             }
@@ -98,8 +135,16 @@ impl Progress {
             let bar = bars.add(ProgressBar::new_spinner());
             let style = ProgressStyle::with_template("├─ {spinner} {msg} {elapsed}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-            let again = if attempt > 1 { format!(" (attempt {attempt})") } else { String::new() };
-            bar.set_message(format!("{}  {}{again}", self.graph.node(node).id, self.what(node)));
+            let again = if attempt > 1 {
+                format!(" (attempt {attempt})")
+            } else {
+                String::new()
+            };
+            bar.set_message(format!(
+                "{}  {}{again}",
+                self.graph.node(node).id,
+                self.what(node)
+            ));
             bar.enable_steady_tick(Duration::from_millis(100));
             bar
         });
@@ -125,7 +170,10 @@ impl Progress {
     }
 
     fn asked(&mut self, seq: u64, pause: &Pause) {
-        let point = Checkpoint { run: self.run.clone(), seq };
+        let point = Checkpoint {
+            run: self.run.clone(),
+            seq,
+        };
         let what = match pause {
             Pause::Layer { index } => format!("layer {index} is done; the next one waits"),
             Pause::Approval { node, reason } => {

@@ -2,7 +2,7 @@
 
 use super::progress::Progress;
 use super::{Common, Done, Exit, Reach, Stopped, documents, input, output};
-use crate::wire;
+use crate::wire::{self, Origin};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,11 +44,15 @@ pub(super) async fn main(common: Common, verb: Run) -> Done {
     let elsewhere = documents::elsewhere(&config)?;
     let document = documents::read_to_use(&verb.file, &elsewhere, common.json || verb.quiet)?;
     let (graph, pairs) = choose(&document, &verb.words)?;
-    let whole = verb.input.as_deref().map_or(Ok(Value::object::<&str>([])), input::whole)?;
+    let whole = verb
+        .input
+        .as_deref()
+        .map_or(Ok(Value::object::<&str>([])), input::whole)?;
     let input = input::pairs(whole, pairs, graph.workflow.input_schema.as_ref())?;
     let house = wire::open(&config, std::slice::from_ref(&document))?;
     let mut start = Start::new(Arc::clone(&graph), input);
     start.session = verb.session.map(Into::into);
+    start.origin = Origin::of(&verb.file, &config).to_value();
     let handle = house.engine.start(start).await?;
     let shown = !(common.json || verb.quiet);
     let done = follow(&house.engine, &graph, handle, shown, 0, common.json).await;
@@ -57,23 +61,40 @@ pub(super) async fn main(common: Common, verb: Run) -> Done {
 }
 
 /// The tool that the first word names, or the only one there is.
-fn choose<'w>(document: &Document, words: &'w [String]) -> Result<(Arc<Graph>, &'w [String]), Stopped> {
-    let names = || document.workflows.iter().map(|graph| graph.workflow.name.as_str());
+fn choose<'w>(
+    document: &Document,
+    words: &'w [String],
+) -> Result<(Arc<Graph>, &'w [String]), Stopped> {
+    let names = || {
+        document
+            .workflows
+            .iter()
+            .map(|graph| graph.workflow.name.as_str())
+    };
     if let Some(first) = words.first() {
-        if let Some(graph) = document.workflows.iter().find(|graph| graph.workflow.name == *first) {
+        if let Some(graph) = document
+            .workflows
+            .iter()
+            .find(|graph| graph.workflow.name == *first)
+        {
             return Ok((Arc::clone(graph), &words[1..]));
         }
         if !first.contains('=') {
-            let near = nearest(first, names()).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            let near = nearest(first, names())
+                .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
             let all = documents::tools_of(document);
-            return Err(Stopped::bad(format!("there is no tool `{first}`{near} (the document has {all})")));
+            return Err(Stopped::bad(format!(
+                "there is no tool `{first}`{near} (the document has {all})"
+            )));
         }
     }
     match document.workflows.as_slice() {
         [only] => Ok((Arc::clone(only), words)),
         _ => {
             let all = documents::tools_of(document);
-            Err(Stopped::bad(format!("the document has several tools; name one of {all}")))
+            Err(Stopped::bad(format!(
+                "the document has several tools; name one of {all}"
+            )))
         }
     }
 }
@@ -102,7 +123,13 @@ pub(super) async fn follow(
         None => watch(engine, &run, ended.as_mut(), progress.as_mut(), &mut seen).await,
     };
     if let Some(progress) = &mut progress {
-        for entry in engine.load(&run).await?.entries.iter().filter(|entry| entry.seq > seen) {
+        for entry in engine
+            .load(&run)
+            .await?
+            .entries
+            .iter()
+            .filter(|entry| entry.seq > seen)
+        {
             progress.show(entry);
         }
     }
@@ -149,7 +176,9 @@ fn tell(graph: &Graph, run: &RunId, ended: Ended, json: bool) -> Done {
     match ended {
         Ended::Finished(Outcome::Completed { result }) => {
             if json {
-                output::line(&serde_json::json!({ "run_id": run, "status": "completed", "result": result }));
+                output::line(
+                    &serde_json::json!({ "run_id": run, "status": "completed", "result": result }),
+                );
             } else {
                 output::text_line(&match &result {
                     Value::String(text) => text.to_string(),
@@ -160,19 +189,35 @@ fn tell(graph: &Graph, run: &RunId, ended: Ended, json: bool) -> Done {
         }
         Ended::Finished(Outcome::Failed { failure, node: at }) => {
             let at_node = node(&at).map_or_else(String::new, |id| format!(" at `{id}`"));
-            let message = format!("{failure}{at_node} (tramline explain {})", failure.kind.code());
+            let message = format!(
+                "{failure}{at_node} (tramline explain {})",
+                failure.kind.code()
+            );
             let error = serde_json::json!({
                 "code": failure.kind.code(), "message": failure.message, "node": node(&at), "data": failure.data,
             });
             Ok(unhappy(json, run, "failed", Exit::Failed, error, &message))
         }
         Ended::Finished(Outcome::Rejected { node: at, why }) => {
-            let message = format!("rejected{}", why.map_or_else(String::new, |why| format!(": {why}")));
+            let message = format!(
+                "rejected{}",
+                why.map_or_else(String::new, |why| format!(": {why}"))
+            );
             let error = serde_json::json!({ "message": message, "node": node(&at) });
-            Ok(unhappy(json, run, "rejected", Exit::Rejected, error, &message))
+            Ok(unhappy(
+                json,
+                run,
+                "rejected",
+                Exit::Rejected,
+                error,
+                &message,
+            ))
         }
         Ended::Finished(Outcome::Aborted { by, why }) => {
-            let message = format!("aborted by {by}{}", why.map_or_else(String::new, |why| format!(": {why}")));
+            let message = format!(
+                "aborted by {by}{}",
+                why.map_or_else(String::new, |why| format!(": {why}"))
+            );
             let error = serde_json::json!({ "message": message });
             Ok(unhappy(json, run, "aborted", Exit::Failed, error, &message))
         }
@@ -180,12 +225,26 @@ fn tell(graph: &Graph, run: &RunId, ended: Ended, json: bool) -> Done {
         Ended::Stopped => {
             let message = format!("interrupted; `tramline runs resume {run}` goes on");
             let error = serde_json::json!({ "message": message });
-            Ok(unhappy(json, run, "interrupted", Exit::Interrupted, error, &message))
+            Ok(unhappy(
+                json,
+                run,
+                "interrupted",
+                Exit::Interrupted,
+                error,
+                &message,
+            ))
         }
     }
 }
 
-fn unhappy(json: bool, run: &RunId, status: &str, exit: Exit, error: serde_json::Value, message: &str) -> Exit {
+fn unhappy(
+    json: bool,
+    run: &RunId,
+    status: &str,
+    exit: Exit,
+    error: serde_json::Value,
+    message: &str,
+) -> Exit {
     if json {
         output::line(&serde_json::json!({ "run_id": run, "status": status, "error": error }));
     } else {
@@ -195,7 +254,13 @@ fn unhappy(json: bool, run: &RunId, status: &str, exit: Exit, error: serde_json:
 }
 
 fn paused(graph: &Graph, run: &RunId, pauses: &[(Seq, Pause)], json: bool) -> Exit {
-    let point = |seq: &Seq| Checkpoint { run: run.clone(), seq: *seq }.to_string();
+    let point = |seq: &Seq| {
+        Checkpoint {
+            run: run.clone(),
+            seq: *seq,
+        }
+        .to_string()
+    };
     if json {
         let waiting: Vec<_> = pauses
             .iter()

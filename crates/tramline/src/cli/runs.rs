@@ -51,7 +51,8 @@ fn open(common: &Common) -> Result<House, Stopped> {
 }
 
 fn run_id(text: &str) -> Result<RunId, String> {
-    text.parse().map_err(|bad: tramline_core::ids::BadId| bad.to_string())
+    text.parse()
+        .map_err(|bad: tramline_core::ids::BadId| bad.to_string())
 }
 
 /// Who we are in the journal: the person at this terminal.

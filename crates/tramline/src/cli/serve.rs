@@ -1,11 +1,13 @@
 //! `tramline serve`: graphs as MCP tools, over standard input and output or HTTP.
 
 use super::{Common, Done, Exit, Reach, Stopped, documents, output};
-use crate::wire;
+use crate::wire::{self, Origin};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tramline_core::formats::yaml_graph::Document;
+use tramline_core::run::Run;
 use tramline_engine::Engine;
 use tramline_mcp::server::{About, Http, Server};
 
@@ -19,7 +21,12 @@ pub(super) struct Serve {
     #[arg(long, value_name = "ADDR")]
     http: Option<SocketAddr>,
     /// What HTTP callers must show; needed beyond loopback
-    #[arg(long, env = "TRAMLINE_TOKEN", hide_env_values = true, value_name = "TOKEN")]
+    #[arg(
+        long,
+        env = "TRAMLINE_TOKEN",
+        hide_env_values = true,
+        value_name = "TOKEN"
+    )]
     token: Option<String>,
     #[command(flatten)]
     reach: Reach,
@@ -34,10 +41,23 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
         .map(|path| documents::read_to_use(path, &elsewhere, false))
         .collect::<Result<Vec<_>, _>>()?;
     let house = wire::open(&config, &documents)?;
-    let graphs = documents.iter().flat_map(|document| document.workflows.iter().cloned());
+    let origins: Vec<_> = verb
+        .files
+        .iter()
+        .map(|path| Origin::of(path, &config))
+        .collect();
+    let graphs = documents
+        .iter()
+        .zip(&origins)
+        .flat_map(|(document, origin)| {
+            document
+                .workflows
+                .iter()
+                .map(|graph| (Arc::clone(graph), origin.to_value()))
+        });
     let server = Server::new(house.engine.clone(), about(&documents), graphs)
         .map_err(|alike| Stopped::bad(alike.to_string()))?;
-    recover(&house.engine).await?;
+    recover(&house.engine, &origins).await?;
     let stop = CancellationToken::new();
     let signal = stop.clone();
     tokio::spawn(async move {
@@ -46,14 +66,19 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
     });
     match verb.http {
         Some(address) => {
-            let http = Http { address, token: verb.token };
-            let listening =
-                server.listen(http, stop).await.map_err(|fault| Stopped::bad(fault.to_string()))?;
-            output::say(&format!("serving at http://{}/mcp", listening.address));
-            listening
-                .serve()
+            let http = Http {
+                address,
+                token: verb.token,
+            };
+            let listening = server
+                .listen(http, stop)
                 .await
-                .map_err(|error| Stopped { exit: Exit::Failed, message: error.to_string() })?;
+                .map_err(|fault| Stopped::bad(fault.to_string()))?;
+            output::say(&format!("serving at http://{}/mcp", listening.address));
+            listening.serve().await.map_err(|error| Stopped {
+                exit: Exit::Failed,
+                message: error.to_string(),
+            })?;
         }
         None => tokio::select! {
             served = server.serve_stdio() => served?,
@@ -89,8 +114,12 @@ fn about(documents: &[Document]) -> About {
 }
 
 /// What a process before us left unfinished goes on here.
-async fn recover(engine: &Engine) -> Result<(), Stopped> {
-    let recovered = engine.recover().await?;
+async fn recover(engine: &Engine, origins: &[Origin]) -> Result<(), Stopped> {
+    let ours = |run: &Run| {
+        Origin::from_value(&run.started.origin)
+            .is_some_and(|theirs| origins.iter().any(|mine| mine.document == theirs.document))
+    };
+    let recovered = engine.recover(ours).await?;
     if !recovered.driven.is_empty() {
         output::say(&format!("{} unfinished runs go on", recovered.driven.len()));
     }

@@ -30,6 +30,13 @@ impl<'t> At<'t> {
         self.marks().place(self.mark)
     }
 
+    /// The place of the key it stands under, where it has one.
+    pub fn under(&self) -> Option<Place> {
+        let (parent, slot) = self.marks().get(self.mark).parent?;
+        let is_field = self.marks().get(parent).style == Style::Mapping;
+        is_field.then(|| self.marks().key_place(parent, slot as usize))
+    }
+
     /// How it was written.
     pub fn style(&self) -> Style {
         self.marks().get(self.mark).style

@@ -133,6 +133,10 @@ fn inside(
     };
     let place = match span {
         Some(span) => at.inside(span),
+        // A rule's operator is a key, and it is the operator that is wrong.
+        None if matches!(part, Part::Rule(_)) && !pointer.is_empty() => {
+            at.under().unwrap_or_else(|| at.place())
+        }
         None => at.place(),
     };
     (place, hint)

@@ -30,21 +30,34 @@ pub(super) struct Answering {
 }
 
 fn checkpoint(text: &str) -> Result<Checkpoint, String> {
-    text.parse().map_err(|bad: tramline_core::ids::BadId| bad.to_string())
+    text.parse()
+        .map_err(|bad: tramline_core::ids::BadId| bad.to_string())
 }
 
 pub(super) async fn main(common: Common, verb: Answering) -> Done {
     let answer = match (&verb.skip, verb.yes, verb.no, verb.retry) {
-        (Some(output), ..) => Answer::Skip { output: input::whole(output)? },
+        (Some(output), ..) => Answer::Skip {
+            output: input::whole(output)?,
+        },
         (None, true, ..) => Answer::Proceed,
         (None, _, true, _) => Answer::Reject,
         (None, _, _, true) => Answer::Retry,
-        (None, false, false, false) => return Err(Stopped::bad("give --yes, --no, --retry or --skip")),
+        (None, false, false, false) => {
+            return Err(Stopped::bad("give --yes, --no, --retry or --skip"));
+        }
     };
     let house = open(&common)?;
-    house.engine.answer(&verb.checkpoint, answer, myself(), verb.why).await?;
+    house
+        .engine
+        .answer(&verb.checkpoint, answer, myself(), verb.why)
+        .await?;
     let run = &verb.checkpoint.run;
-    let driven = house.engine.store().row(run).await.map_err(tramline_engine::Fault::from)?;
+    let driven = house
+        .engine
+        .store()
+        .row(run)
+        .await
+        .map_err(tramline_engine::Fault::from)?;
     let words = if driven.is_some_and(|row| row.driven) {
         format!("answered; {run} goes on")
     } else {

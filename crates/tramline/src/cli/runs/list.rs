@@ -83,5 +83,8 @@ fn as_text(row: &RunRow) -> String {
         Status::Running if !row.driven => "interrupted",
         other => other.as_str(),
     };
-    format!("{}  {status:<11}  {:<24}  {took:>10}  {ago} ago", row.run, head.workflow)
+    format!(
+        "{}  {status:<11}  {:<24}  {took:>10}  {ago} ago",
+        row.run, head.workflow
+    )
 }

@@ -43,7 +43,10 @@ pub(super) async fn main(common: Common, verb: Remove) -> Done {
     let mut removed = store.remove(&verb.runs).await.map_err(fault)?;
     if let Some(days) = verb.older_than {
         let before = clock::now_ms() - (days.max(0.0) * 86_400_000.0) as i64;
-        let over: Vec<_> = Status::ALL.into_iter().filter(|status| status.is_over()).collect();
+        let over: Vec<_> = Status::ALL
+            .into_iter()
+            .filter(|status| status.is_over())
+            .collect();
         loop {
             let filter = RunFilter {
                 status: over.clone(),

@@ -34,17 +34,30 @@ pub(super) async fn main(common: Common, verb: Show) -> Done {
         output::line(&shown);
         return Ok(Exit::Done);
     }
-    let most = if verb.full { usize::MAX } else { VALUE_CHARS_MAX };
+    let most = if verb.full {
+        usize::MAX
+    } else {
+        VALUE_CHARS_MAX
+    };
     let took = span(trace.updated_ms - trace.started_ms);
-    output::text_line(&format!("{}  {}  {status}  {took}", trace.run_id, trace.workflow));
+    output::text_line(&format!(
+        "{}  {}  {status}  {took}",
+        trace.run_id, trace.workflow
+    ));
     output::text_line(&format!("input   {}", brief(&trace.input, most)));
     for step in &trace.steps {
         show_step(step, most);
     }
     for asked in &trace.pauses {
-        let answer = asked.answer.as_ref().map_or_else(|| "waits".to_owned(), |answer| format!("{answer:?}"));
+        let answer = asked
+            .answer
+            .as_ref()
+            .map_or_else(|| "waits".to_owned(), |answer| format!("{answer:?}"));
         let about = asked.node.as_deref().unwrap_or("the run");
-        output::text_line(&format!("asked   {about}: {:?} -> {answer}  {}", asked.pause, asked.checkpoint));
+        output::text_line(&format!(
+            "asked   {about}: {:?} -> {answer}  {}",
+            asked.pause, asked.checkpoint
+        ));
     }
     if let Some(outcome) = &trace.outcome {
         let value = serde_json::to_value(outcome).unwrap_or_default();
@@ -56,15 +69,29 @@ pub(super) async fn main(common: Common, verb: Show) -> Done {
 fn show_step(step: &Step, most: usize) {
     let took = step.duration_ms.map_or_else(|| "open".to_owned(), span);
     let tool = step.tool.as_deref().unwrap_or(step.kind);
-    let label = step.label.as_ref().map_or_else(String::new, |label| format!(" -> {label}"));
-    let attempts = if step.attempts > 1 { format!("  {} attempts", step.attempts) } else { String::new() };
-    output::text_line(&format!("{:>4}  {}  {tool}  {}  {took}{attempts}{label}", step.step, step.node, step.status));
-    let mut line = |name: &str, text: String| output::text_line(&format!("        {name:<10} {text}"));
+    let label = step
+        .label
+        .as_ref()
+        .map_or_else(String::new, |label| format!(" -> {label}"));
+    let attempts = if step.attempts > 1 {
+        format!("  {} attempts", step.attempts)
+    } else {
+        String::new()
+    };
+    output::text_line(&format!(
+        "{:>4}  {}  {tool}  {}  {took}{attempts}{label}",
+        step.step, step.node, step.status
+    ));
+    let line =
+        |name: &str, text: String| output::text_line(&format!("        {name:<10} {text}"));
     if let Some(input) = &step.input {
         line("input", brief(input, most));
     }
     if let Some(expression) = &step.expression {
-        let text = expression.as_str().map_or_else(|| brief(expression, most), |text| text.trim().replace('\n', "\n                   "));
+        let text = expression.as_str().map_or_else(
+            || brief(expression, most),
+            |text| text.trim().replace('\n', "\n                   "),
+        );
         line("expression", text);
     }
     for failure in &step.retried {

@@ -1,0 +1,127 @@
+//! Moments as text and back: ISO 8601, and the XPath pictures such as `[D1o] [MNn] [Y]`.
+//!
+//! Where this differs from the JSONata reference on purpose: the minutes of a negative time zone
+//! carry its sign, a zone may be written `+05:30` or `Z`, names are read in any case and an unknown
+//! name does not match, a day of the year may be followed by a time, and a moment that no calendar
+//! date stands for is an error.
+
+use super::{TextError, shown};
+
+mod calendar;
+mod format;
+mod iso;
+mod parse;
+mod picture;
+mod scan;
+
+use calendar::{MILLIS_MAX, Moment};
+use picture::{Part, read};
+
+const ISO: &str = "[Y0001]-[M01]-[D01]T[H01]:[m01]:[s01].[f001][Z01:01t]";
+
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+
+/// Monday first, as ISO 8601 counts.
+const DAYS: [&str; 7] = [
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+    "Sunday",
+];
+
+/// The moment `millis` after 1970 in the form that `picture` describes (ISO 8601 without one), in
+/// the zone `timezone` (`+0530`; UTC without one).
+pub(crate) fn from_millis(
+    millis: i64,
+    picture: Option<&str>,
+    timezone: Option<&str>,
+) -> Result<String, TextError> {
+    let zone = timezone.map_or(Ok(Zone::UTC), Zone::read)?;
+    let moment = millis
+        .checked_add(zone.minutes * 60_000)
+        .filter(|shifted| shifted.abs() <= MILLIS_MAX)
+        .map(Moment::at)
+        .ok_or_else(|| TextError::out_of_range(millis as f64))?;
+    let mut text = String::new();
+    for part in read(picture.unwrap_or(ISO))? {
+        match part {
+            Part::Literal(literal) => text.push_str(&literal),
+            Part::Marker(marker) => text.push_str(&format::component(&marker, &moment, zone)?),
+        }
+    }
+    Ok(text)
+}
+
+/// The moment that `text` stands for, in milliseconds after 1970; nothing where it does not match
+/// `picture`. What the picture leaves out in front is taken from the moment `now`.
+pub(crate) fn to_millis(
+    text: &str,
+    picture: Option<&str>,
+    now: i64,
+) -> Result<Option<i64>, TextError> {
+    match picture {
+        Some(picture) => parse::parse(text, &read(picture)?, now),
+        None => iso::parse(text).map(Some).ok_or_else(|| {
+            let message = format!("`{}` is not an ISO 8601 timestamp", shown(text));
+            TextError::new("D3110", message).with(text)
+        }),
+    }
+}
+
+/// An offset from UTC.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Zone {
+    minutes: i64,
+}
+
+impl Zone {
+    const UTC: Self = Self { minutes: 0 };
+
+    /// Reads `+HHMM`, `-HH:MM`, or a bare number of that form.
+    fn read(text: &str) -> Result<Self, TextError> {
+        let flaw = || {
+            let message = format!("`{}` is not a time zone such as +0530", shown(text));
+            TextError::new("D3134", message).with(text)
+        };
+        if text == "Z" {
+            return Ok(Self::UTC);
+        }
+        let (sign, digits) = match text.strip_prefix('-') {
+            Some(digits) => (-1, digits),
+            None => (1, text.strip_prefix('+').unwrap_or(text)),
+        };
+        let number = match digits.split_once(':') {
+            Some((hours, minutes)) if minutes.len() == 2 => format!("{hours}{minutes}"),
+            Some(_) => return Err(flaw()),
+            None => digits.to_owned(),
+        };
+        if number.is_empty() || number.len() > 4 || !number.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(flaw());
+        }
+        let number: i64 = number.parse().map_err(|_| flaw())?;
+        Ok(Self {
+            minutes: sign * (number / 100 * 60 + number % 100),
+        })
+    }
+
+    /// Hours and minutes, both with the zone's sign.
+    fn parts(self) -> (i64, i64) {
+        (self.minutes / 60, self.minutes % 60)
+    }
+}

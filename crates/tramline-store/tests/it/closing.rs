@@ -1,0 +1,43 @@
+//! Closing: what was queued is done, nothing is left behind.
+
+use crate::{chunk, database, run};
+use std::fs;
+use std::time::Duration;
+use tempfile::tempdir;
+use tokio::time::timeout;
+use tramline_engine::seams::Store;
+use tramline_store::Sqlite;
+
+#[tokio::test]
+async fn queued_appends_are_finished() {
+    let dir = tempdir().unwrap();
+    let store = Sqlite::open(dir.path()).unwrap();
+    let mut answered = 0;
+    for n in 0..300 {
+        let append = store.append(chunk(&run(n), 0, vec![0; 1_000]));
+        // Looks at it once, so that it is queued, and stops waiting.
+        answered += usize::from(timeout(Duration::ZERO, append).await.is_ok());
+    }
+    assert!(answered < 300, "none was left waiting");
+    drop(store);
+    let store = Sqlite::open(dir.path()).unwrap();
+    for n in 0..300 {
+        assert!(store.row(&run(n)).await.unwrap().is_some(), "{n}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_left_behind() {
+    let dir = tempdir().unwrap();
+    let store = Sqlite::open(dir.path()).unwrap();
+    store
+        .append(chunk(&run(1), 0, vec![0; 1_000]))
+        .await
+        .unwrap();
+    store.claim(&run(1)).await.unwrap();
+    let _listener = store.changes();
+    drop(store);
+    assert_eq!(fs::read_dir(dir.path().join("owners")).unwrap().count(), 0);
+    let log = database(dir.path()).with_extension("db-wal");
+    assert!(!log.exists(), "the log was moved to the database");
+}

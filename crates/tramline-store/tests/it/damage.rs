@@ -1,0 +1,123 @@
+//! Damage is told and never papered over.
+
+use crate::{database, fill, run};
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use tempfile::{TempDir, tempdir};
+use tramline_engine::seams::Store;
+use tramline_store::Sqlite;
+
+async fn filled() -> TempDir {
+    let dir = tempdir().unwrap();
+    let store = Arc::new(Sqlite::open(dir.path()).unwrap());
+    fill(&store, 0..20, 10, 3_000).await;
+    dir
+}
+
+fn damage(dir: &Path, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut bytes = fs::read(database(dir)).unwrap();
+    change(&mut bytes);
+    fs::write(database(dir), &bytes).unwrap();
+    bytes
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database() {
+    let dir = filled().await;
+    let bytes = damage(dir.path(), |bytes| bytes[..100].fill(b'x'));
+    let says = Sqlite::open(dir.path()).unwrap_err().message;
+    assert!(
+        says.contains("damaged") && says.contains("backup"),
+        "{says}"
+    );
+    assert_eq!(
+        fs::read(database(dir.path())).unwrap(),
+        bytes,
+        "left as it is"
+    );
+}
+
+#[tokio::test]
+async fn one_flipped_bit_in_a_journal() {
+    let dir = filled().await;
+    let mut body = vec![7; 3_000];
+    body[1_234] ^= 1;
+    // By way of SQL: in the file, a copy that is no longer used might be hit instead.
+    let conn = rusqlite::Connection::open(database(dir.path())).unwrap();
+    let flip = "UPDATE chunks SET body = ?1 WHERE first = 5 AND journal = \
+                (SELECT key FROM runs ORDER BY run LIMIT 1 OFFSET 2)";
+    assert_eq!(conn.execute(flip, [body]).unwrap(), 1);
+    drop(conn);
+    let store = Sqlite::open(dir.path()).unwrap();
+    let mut faults = Vec::new();
+    for n in 0..20 {
+        faults.extend(store.read(&run(n), 0).await.err());
+    }
+    assert_eq!(faults.len(), 1, "{faults:?}");
+    let says = &faults[0].message;
+    assert!(says.contains("damaged") && says.contains("run_"), "{says}");
+}
+
+#[tokio::test]
+async fn pages_of_rubbish() {
+    let dir = filled().await;
+    damage(dir.path(), |bytes| {
+        let end = bytes.len();
+        bytes[end / 4..end / 2].fill(0xab);
+    });
+    // Some of it is damaged; what is given is right, and what is not is said.
+    let Ok(store) = Sqlite::open(dir.path()) else {
+        return;
+    };
+    let mut damaged = 0;
+    for n in 0..20 {
+        match store.read(&run(n), 0).await {
+            Ok(chunks) => {
+                assert_eq!(chunks.len(), 10);
+                assert!(chunks.iter().all(|chunk| chunk.body == vec![7; 3_000]));
+            }
+            Err(fault) => {
+                assert!(fault.message.contains("damaged"), "{fault}");
+                damaged += 1;
+            }
+        }
+    }
+    assert!(damaged > 0);
+}
+
+#[tokio::test]
+async fn a_journal_with_a_hole() {
+    let dir = filled().await;
+    let conn = rusqlite::Connection::open(database(dir.path())).unwrap();
+    let cut = "DELETE FROM chunks WHERE first = 5 AND journal = \
+               (SELECT key FROM runs ORDER BY run LIMIT 1 OFFSET 2)";
+    assert_eq!(conn.execute(cut, []).unwrap(), 1);
+    drop(conn);
+    let store = Sqlite::open(dir.path()).unwrap();
+    let says = store.read(&run(2), 0).await.unwrap_err().message;
+    assert!(says.contains("event 5 of run_"), "{says}");
+    assert_eq!(
+        store.read(&run(2), 5).await.unwrap().len(),
+        5,
+        "beyond it all is well"
+    );
+    assert_eq!(store.remove(&[run(2)]).await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn the_index_is_rebuilt_from_the_chunks() {
+    let dir = filled().await;
+    let conn = rusqlite::Connection::open(database(dir.path())).unwrap();
+    conn.execute_batch("UPDATE runs SET tail = 0, last = 1, bytes = 0")
+        .unwrap();
+    drop(conn);
+    let store = Sqlite::open(dir.path()).unwrap();
+    assert!(store.read(&run(1), 0).await.is_err());
+    assert_eq!(store.rebuild().await.unwrap(), 20);
+    for n in 0..20 {
+        assert_eq!(store.read(&run(n), 0).await.unwrap().len(), 10);
+        let row = store.row(&run(n)).await.unwrap().unwrap();
+        assert_eq!((row.last, row.bytes), (10, 30_000));
+    }
+}

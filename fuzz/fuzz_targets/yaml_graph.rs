@@ -1,0 +1,20 @@
+//! Any bytes as a YAML graph: a document comes back, or flaws that have places.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tramline_core::formats::yaml_graph;
+
+fuzz_target!(|bytes: &[u8]| {
+    match yaml_graph::read(bytes) {
+        Ok(document) => assert!(!document.workflows.is_empty()),
+        Err(flaws) => {
+            assert!(!flaws.is_empty());
+            for flaw in flaws {
+                assert!(flaw.place.line >= 1 && flaw.place.column >= 1);
+                let end = (flaw.place.end_line, flaw.place.end_column);
+                assert!(end >= (flaw.place.line, flaw.place.column));
+            }
+        }
+    }
+});
