@@ -178,9 +178,12 @@ impl Machine<'_> {
             Builtin::Round => self.round(&args[0], &args[1]),
             Builtin::Power => self.power(&args[0], &args[1]),
             Builtin::Random => Ok(Val::number(self.host.random())),
-            Builtin::Boolean => Ok(equal::truth(&args[0]).map_or(Val::Undef, Val::bool)),
+            Builtin::Boolean => {
+                Ok(equal::truth(&self.meter, &args[0])?.map_or(Val::Undef, Val::bool))
+            }
             Builtin::Not => {
-                Ok(equal::truth(&args[0]).map_or(Val::Undef, |truth| Val::bool(!truth)))
+                Ok(equal::truth(&self.meter, &args[0])?
+                    .map_or(Val::Undef, |truth| Val::bool(!truth)))
             }
             Builtin::Map => self.map(&args[0], &args[1], env),
             Builtin::Zip => self.zip(args),

@@ -43,6 +43,7 @@ impl Machine<'_> {
     /// An array of these items: plain data where they are.
     pub(crate) fn make_array(&mut self, items: Vec<Val>) -> Outcome<Val> {
         self.meter.items(items.len())?;
+        self.pay_for_lists(items.iter())?;
         let depth = self.nest(items.iter())?;
         if items.iter().all(Val::is_plain) {
             let values: Vec<Value> = items.into_iter().filter_map(Val::into_value).collect();
@@ -58,6 +59,7 @@ impl Machine<'_> {
     /// An object of these pairs, whose keys differ: plain data where the values are.
     pub(crate) fn make_object(&mut self, pairs: Vec<(Str, Val)>) -> Outcome<Val> {
         self.meter.items(pairs.len())?;
+        self.pay_for_lists(pairs.iter().map(|(_, val)| val))?;
         let depth = self.nest(pairs.iter().map(|(_, val)| val))?;
         if pairs.iter().all(|(_, val)| val.is_plain()) {
             let mut map = Map::with_capacity(pairs.len());
@@ -72,6 +74,16 @@ impl Machine<'_> {
             entries: pairs,
             depth,
         })))
+    }
+
+    /// Sequences become arrays of their own inside of what is made.
+    fn pay_for_lists<'v>(&mut self, parts: impl Iterator<Item = &'v Val>) -> Outcome<()> {
+        for part in parts {
+            if let Val::List(list) = part {
+                self.meter.items(list.items.len())?;
+            }
+        }
+        Ok(())
     }
 
     /// The depth of something made of these parts. Depths are upper bounds; past the limit they

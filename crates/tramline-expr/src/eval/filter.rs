@@ -6,7 +6,8 @@ use super::tuple::Tuple;
 use super::val::{Sequence, Val};
 use crate::compile::node::Node;
 use crate::error::Outcome;
-use crate::functions::equal::truth;
+use crate::functions::equal::is_true;
+use crate::limits::Meter;
 use crate::value::Value;
 use std::rc::Rc;
 
@@ -19,24 +20,25 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    pub(super) fn of(val: &Val) -> Self {
+    pub(super) fn of(meter: &Meter, val: &Val) -> Outcome<Self> {
         if let Some(place) = val.as_f64() {
-            return Self::Places(vec![place]);
+            return Ok(Self::Places(vec![place]));
         }
         if val.is_array() {
             let items = val.items();
+            meter.burn(items.len() as u64)?;
             let places: Option<Vec<f64>> = items.iter().map(|item| item.as_f64()).collect();
             if let Some(places) = places {
-                return match places.is_empty() {
+                return Ok(match places.is_empty() {
                     true => Self::No,
                     false => Self::Places(places),
-                };
+                });
             }
         }
-        match truth(val) {
-            Some(true) => Self::Yes,
-            _ => Self::No,
-        }
+        Ok(match is_true(meter, val)? {
+            true => Self::Yes,
+            false => Self::No,
+        })
     }
 
     /// How often an item at this place of so many is taken: places may repeat.
@@ -108,7 +110,7 @@ impl Machine<'_> {
             }
         }
         let val = self.eval(test, item, env)?;
-        Ok(Verdict::of(&val))
+        Verdict::of(&self.meter, &val)
     }
 
     fn filter_tuples(&mut self, test: &Node, tuples: &[Tuple], env: &Env) -> Outcome<Val> {
@@ -117,7 +119,7 @@ impl Machine<'_> {
             self.meter.burn(1)?;
             let frame = Frame::bound(env, tuple.bound.clone());
             let val = self.eval(test, &tuple.at, &frame)?;
-            for _ in 0..Verdict::of(&val).times(at, tuples.len()) {
+            for _ in 0..Verdict::of(&self.meter, &val)?.times(at, tuples.len()) {
                 found.push(tuple.clone());
             }
         }

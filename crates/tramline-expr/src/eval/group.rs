@@ -43,8 +43,10 @@ impl Machine<'_> {
                 1 => items.pop().unwrap_or(Val::Undef),
                 _ => {
                     let mut all = Sequence::default();
-                    items.into_iter().for_each(|item| all.flatten(item));
-                    self.meter.items(all.items.len())?;
+                    for item in items {
+                        self.meter.items(item.items().len())?;
+                        all.flatten(item);
+                    }
                     self.make_array(all.items)?
                 }
             };
@@ -83,9 +85,11 @@ impl Machine<'_> {
         let mut at = Vec::new();
         let mut bound: Vec<(u32, Vec<Val>)> = Vec::new();
         for tuple in tuples {
-            self.meter.items(1 + tuple.bound.len())?;
+            self.meter
+                .items(tuple.at.items().len() + tuple.bound.len())?;
             at.push(tuple.at);
             for (number, val) in tuple.bound {
+                self.meter.items(val.items().len())?;
                 match bound.iter_mut().find(|(known, _)| *known == number) {
                     Some((_, vals)) => vals.push(val),
                     None => bound.push((number, vec![val])),

@@ -218,8 +218,19 @@ impl<'e> Machine<'e> {
     #[inline(never)]
     fn bind(&mut self, bind: &Bind, input: &Val, env: &Env) -> Outcome<Val> {
         let val = self.eval(&bind.value, input, env)?;
+        let val = match val {
+            // Kept for long and used often: as a plain array it need not be converted each time.
+            Val::List(list) if list.plain && list.sequence && list.items.len() > 1 => {
+                self.meter.items(list.items.len())?;
+                let depth = list.depth;
+                Val::List(list)
+                    .into_value()
+                    .map_or(Val::Undef, |value| Val::Json(value, depth))
+            }
+            other => other,
+        };
         let frame = Frame::out(env, bind.hops);
-        if matches!(val, Val::Func(_) | Val::List(_) | Val::Record(_)) && !val.is_plain() {
+        if !matches!(val, Val::Undef) && !val.is_plain() {
             self.meter.items(1)?;
             self.cyclic.push(Rc::downgrade(frame));
         }
@@ -310,6 +321,7 @@ pub(crate) fn outer(input: Val) -> Val {
     match &input {
         Val::Json(Value::Array(_), _) => Val::List(Rc::new(List {
             items: vec![input],
+            plain: true,
             sequence: true,
             outer: true,
             ..List::default()

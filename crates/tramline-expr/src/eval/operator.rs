@@ -5,7 +5,7 @@ use super::machine::Machine;
 use super::val::Val;
 use crate::compile::node::Node;
 use crate::error::{Flaw, Outcome};
-use crate::functions::equal::{equal, truth};
+use crate::functions::equal::{equal, is_true};
 use crate::functions::string::text_of;
 use crate::syntax::ast::BinaryOp;
 use crate::value::{Number, Str, Value};
@@ -92,20 +92,20 @@ impl Machine<'_> {
 
     pub(super) fn and(&mut self, pair: &Pair, input: &Val, env: &Env) -> Outcome<Val> {
         let left = self.eval(&pair.0, input, env)?;
-        if truth(&left) != Some(true) {
+        if !is_true(&self.meter, &left)? {
             return Ok(Val::bool(false));
         }
         let right = self.eval(&pair.1, input, env)?;
-        Ok(Val::bool(truth(&right) == Some(true)))
+        Ok(Val::bool(is_true(&self.meter, &right)?))
     }
 
     pub(super) fn or(&mut self, pair: &Pair, input: &Val, env: &Env) -> Outcome<Val> {
         let left = self.eval(&pair.0, input, env)?;
-        if truth(&left) == Some(true) {
+        if is_true(&self.meter, &left)? {
             return Ok(Val::bool(true));
         }
         let right = self.eval(&pair.1, input, env)?;
-        Ok(Val::bool(truth(&right) == Some(true)))
+        Ok(Val::bool(is_true(&self.meter, &right)?))
     }
 
     #[inline(never)]
@@ -179,7 +179,7 @@ impl Machine<'_> {
 
     pub(super) fn elvis(&mut self, pair: &Pair, input: &Val, env: &Env) -> Outcome<Val> {
         let left = self.eval(&pair.0, input, env)?;
-        match truth(&left) == Some(true) {
+        match is_true(&self.meter, &left)? {
             true => Ok(left),
             false => self.eval(&pair.1, input, env),
         }
@@ -200,7 +200,7 @@ impl Machine<'_> {
         env: &Env,
     ) -> Outcome<Val> {
         let test = self.eval(&parts.0, input, env)?;
-        if truth(&test) == Some(true) {
+        if is_true(&self.meter, &test)? {
             return self.eval(&parts.1, input, env);
         }
         match &parts.2 {

@@ -37,6 +37,7 @@ impl Machine<'_> {
             false => Val::List(Rc::new(List {
                 items: vec![input.clone()],
                 depth: input.depth(),
+                plain: input.is_plain(),
                 sequence: true,
                 ..List::default()
             })),
@@ -122,9 +123,9 @@ impl Machine<'_> {
         }
         let mut found = Sequence::default();
         for val in results {
+            self.meter.items(val.items().len())?;
             found.flatten(val);
         }
-        self.meter.items(found.items.len())?;
         Ok(found.raw())
     }
 
@@ -160,7 +161,9 @@ impl Machine<'_> {
         let mut found = Sequence::default();
         for item in input.items().iter() {
             self.meter.burn(1)?;
-            found.flatten(match self.lookup(&item, name)? {
+            let val = self.lookup(&item, name)?;
+            self.meter.items(val.items().len())?;
+            found.flatten(match val {
                 Val::List(list) if list.whole => {
                     let mut list = Rc::unwrap_or_clone(list);
                     list.whole = false;
@@ -169,7 +172,6 @@ impl Machine<'_> {
                 other => other,
             });
         }
-        self.meter.items(found.items.len())?;
         Ok(found.raw())
     }
 }
@@ -180,6 +182,7 @@ pub(super) fn whole(val: Val) -> Val {
         Val::Json(Value::Array(_), depth) => Val::List(Rc::new(List {
             items: val.items().iter().collect(),
             depth,
+            plain: true,
             whole: true,
             ..List::default()
         })),

@@ -33,6 +33,8 @@ pub(crate) enum Val {
 pub(crate) struct List {
     pub(crate) items: Vec<Val>,
     pub(crate) depth: u16,
+    /// Holds nothing but plain data.
+    pub(crate) plain: bool,
     /// Made by a path or a function: one item stands for itself, none for undefined.
     pub(crate) sequence: bool,
     /// A sequence that stays an array even with one item.
@@ -240,9 +242,7 @@ impl Val {
     pub(crate) fn into_plain(self) -> Result<Value, Self> {
         match self {
             Self::Json(value, _) => Ok(value),
-            Self::List(list) if list.items.iter().all(Val::is_plain) => {
-                Ok(Self::List(list).into_value().unwrap_or_default())
-            }
+            Self::List(list) if list.plain => Ok(Self::List(list).into_value().unwrap_or_default()),
             other => Err(other),
         }
     }
@@ -250,7 +250,7 @@ impl Val {
     pub(crate) fn is_plain(&self) -> bool {
         match self {
             Self::Json(..) => true,
-            Self::List(list) => list.items.iter().all(Val::is_plain),
+            Self::List(list) => list.plain,
             Self::Undef | Self::Record(_) | Self::Func(_) | Self::Tuples(_) => false,
         }
     }
@@ -315,10 +315,15 @@ impl Sequence {
 
     /// The sequence as it is, even with no or one item.
     pub(crate) fn raw(self) -> Val {
-        let depth = self.items.iter().map(Val::depth).max().unwrap_or(0);
+        let (mut depth, mut plain) = (0, true);
+        for item in &self.items {
+            depth = item.depth().max(depth);
+            plain &= item.is_plain();
+        }
         Val::List(Rc::new(List {
             items: self.items,
             depth: depth.saturating_add(1),
+            plain,
             sequence: true,
             ..List::default()
         }))

@@ -426,7 +426,10 @@ fn collect<'w>(
     on.meter.burn(1)?;
     match item {
         Value::Object(map) => match map.get(name) {
-            Some(Value::Array(items)) => found.extend(items.iter()),
+            Some(Value::Array(items)) => {
+                on.meter.items(items.len())?;
+                found.extend(items.iter());
+            }
             Some(value) => found.push(value),
             None => {}
         },
@@ -456,5 +459,5 @@ fn judge(
         }
     }
     let val = on.eval(test, &Val::Json(item.clone(), depth), env)?;
-    Ok(Verdict::of(&val))
+    Verdict::of(&on.meter, &val)
 }

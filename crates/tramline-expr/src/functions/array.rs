@@ -6,7 +6,7 @@ use crate::eval::machine::Machine;
 use crate::eval::operator::text_order;
 use crate::eval::sort::merge_sort;
 use crate::eval::val::{Sequence, Val};
-use crate::functions::equal::{equal, truth};
+use crate::functions::equal::{equal, is_true};
 use crate::value::Value;
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -116,7 +116,7 @@ impl Machine<'_> {
                 merge_sort(items, &mut |a, b| {
                     let args = vec![a.clone(), b.clone()];
                     let after = self.apply(&comparator, args, &Val::Undef, env)?;
-                    Ok(truth(&after) == Some(true))
+                    is_true(&self.meter, &after)
                 })?
             }
             None => {

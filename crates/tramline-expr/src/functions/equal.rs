@@ -6,26 +6,51 @@ use crate::limits::Meter;
 use crate::value::Value;
 use std::rc::Rc;
 
-/// The truth value of a value; undefined has none.
-pub(crate) fn truth(val: &Val) -> Option<bool> {
+/// Whether a value counts as true; undefined does not.
+#[inline]
+pub(crate) fn is_true(meter: &Meter, val: &Val) -> Outcome<bool> {
     match val {
-        Val::Undef => None,
-        Val::Json(value, _) => Some(value_truth(value)),
-        Val::List(list) => Some(list.items.iter().any(|item| truth(item) == Some(true))),
-        Val::Record(record) => Some(!record.entries.is_empty()),
-        Val::Func(_) | Val::Tuples(_) => Some(false),
+        Val::Json(Value::Bool(truth), _) => Ok(*truth),
+        _ => Ok(truth(meter, val)? == Some(true)),
     }
 }
 
-fn value_truth(value: &Value) -> bool {
-    match value {
+/// The truth value of a value; undefined has none.
+pub(crate) fn truth(meter: &Meter, val: &Val) -> Outcome<Option<bool>> {
+    Ok(match val {
+        Val::Undef => None,
+        Val::Json(value, _) => Some(value_truth(meter, value)?),
+        Val::List(list) => {
+            for item in &list.items {
+                meter.burn(1)?;
+                if truth(meter, item)? == Some(true) {
+                    return Ok(Some(true));
+                }
+            }
+            Some(false)
+        }
+        Val::Record(record) => Some(!record.entries.is_empty()),
+        Val::Func(_) | Val::Tuples(_) => Some(false),
+    })
+}
+
+fn value_truth(meter: &Meter, value: &Value) -> Outcome<bool> {
+    Ok(match value {
         Value::Null => false,
         Value::Bool(truth) => *truth,
         Value::Number(number) => number.as_f64() != 0.0 && !number.as_f64().is_nan(),
         Value::String(text) => !text.is_empty(),
-        Value::Array(items) => items.iter().any(value_truth),
+        Value::Array(items) => {
+            for item in items.iter() {
+                meter.burn(1)?;
+                if value_truth(meter, item)? {
+                    return Ok(true);
+                }
+            }
+            false
+        }
         Value::Object(map) => !map.is_empty(),
-    }
+    })
 }
 
 /// Whether two values are the same all the way down; functions are the same if they are one.

@@ -5,7 +5,7 @@ use crate::error::{Flaw, Outcome};
 use crate::eval::frame::Env;
 use crate::eval::machine::Machine;
 use crate::eval::val::{Func, Sequence, Val};
-use crate::functions::equal::truth;
+use crate::functions::equal::is_true;
 use std::rc::Rc;
 
 impl Machine<'_> {
@@ -42,7 +42,7 @@ impl Machine<'_> {
         for at in 0..items.len() {
             let item = items.get(at);
             let val = self.hand(func, [&item, &Val::count(at), list], env)?;
-            if truth(&val) == Some(true) {
+            if is_true(&self.meter, &val)? {
                 self.meter.items(1)?;
                 found.push(item);
             }
@@ -61,7 +61,7 @@ impl Machine<'_> {
             let taken = match func.as_func() {
                 Some(func) => {
                     let val = self.hand(func, [&item, &Val::count(at), list], env)?;
-                    truth(&val) == Some(true)
+                    is_true(&self.meter, &val)?
                 }
                 None => true,
             };
@@ -129,7 +129,7 @@ impl Machine<'_> {
         let mut found = Vec::new();
         for (key, val) in entries(object) {
             let taken = self.hand(func, [&val, &Val::text(key.clone()), object], env)?;
-            if truth(&taken) == Some(true) {
+            if is_true(&self.meter, &taken)? {
                 found.push((key, val));
             }
         }

@@ -56,6 +56,7 @@ impl Machine<'_> {
                 for item in val.items().iter() {
                     self.meter.burn(1)?;
                     let spread = self.spread_out(&item)?;
+                    self.meter.items(spread.items().len())?;
                     found.flatten(spread);
                 }
             }

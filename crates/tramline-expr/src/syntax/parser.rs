@@ -20,7 +20,8 @@ const SOURCE_BYTES_MAX: usize = 1 << 20;
 /// Parses a whole source; also says how many parent references it has.
 pub(crate) fn parse(source: &str) -> Outcome<(Ast, usize)> {
     if source.len() > SOURCE_BYTES_MAX {
-        return Err(Flaw::new("L0007", "the expression is longer than 1 MiB"));
+        let flaw = Flaw::new("L0007", "the expression is longer than 1 MiB");
+        return Err(flaw.at(Span::default()));
     }
     let mut parser = Parser {
         lexer: Lexer::new(source),

@@ -1,0 +1,42 @@
+//! Reads `{"expr": .., "input": ..}` one per line and prints the outcome of each, for comparison
+//! with another implementation.
+
+use std::io::{BufRead, Write};
+use std::time::{Duration, Instant};
+use tramline_expr::{Expression, HostFunctions, Limits, Map, NoHost, Value};
+
+fn main() -> std::io::Result<()> {
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    for line in std::io::stdin().lock().lines() {
+        let line = line?;
+        let Ok(case) = Value::from_json(&line) else {
+            writeln!(out, "{{\"code\":\"unreadable\"}}")?;
+            continue;
+        };
+        let source = case.get("expr").and_then(Value::as_str).unwrap_or_default();
+        let limits = Limits {
+            deadline: Some(Instant::now() + Duration::from_secs(2)),
+            ..Limits::default()
+        };
+        let outcome = Expression::compile(source, &HostFunctions::none())
+            .and_then(|it| it.evaluate_with(case.get("input"), None, &NoHost, &limits));
+        let mut answer = Map::new();
+        match outcome {
+            Ok(Some(value)) => {
+                answer.insert("value", value);
+            }
+            Ok(None) => {}
+            Err(error) => {
+                answer.insert("code", error.code.into());
+                if let Some(position) = error.position {
+                    answer.insert("position", position.into());
+                }
+                if let Some(token) = error.token {
+                    answer.insert("token", token.into());
+                }
+            }
+        }
+        writeln!(out, "{}", Value::from(answer))?;
+    }
+    out.flush()
+}
