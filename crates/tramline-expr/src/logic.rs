@@ -72,7 +72,7 @@ impl std::error::Error for RuleError {}
 impl Rule {
     /// Compiles a rule, and the expressions in its `var`s against these host functions.
     pub fn compile(rule: &Value, functions: &HostFunctions) -> Result<Self, RuleError> {
-        let root = Arc::new(compile::compile(rule, functions)?);
+        let root = Arc::new(compile::compile(rule, functions).map_err(|error| *error)?);
         Ok(Self { root })
     }
 
