@@ -46,6 +46,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Rule {
     root: Arc<Node>,
+    /// Whether results are to be measured: a small one may hold a huge one.
+    measured: bool,
 }
 
 /// A rule that does not compile.
@@ -73,7 +75,8 @@ impl Rule {
     /// Compiles a rule, and the expressions in its `var`s against these host functions.
     pub fn compile(rule: &Value, functions: &HostFunctions) -> Result<Self, RuleError> {
         let root = Arc::new(compile::compile(rule, functions).map_err(|error| *error)?);
-        Ok(Self { root })
+        let measured = root.multiplies();
+        Ok(Self { root, measured })
     }
 
     /// Every place where an expression in the rule names a host function.
@@ -90,7 +93,7 @@ impl Rule {
         host: &dyn Host,
         limits: &Limits,
     ) -> Result<Value, ExprError> {
-        run::Machine::new(host, limits).value(&self.root, data)
+        run::Machine::new(host, limits).value(&self.root, data, self.measured)
     }
 
     /// Whether the rule holds: its value is true as JSON Logic sees it, where `0`, `""`, `null` and

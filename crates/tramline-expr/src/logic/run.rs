@@ -47,9 +47,17 @@ impl<'r> Machine<'r> {
         }
     }
 
-    /// The value of a rule as data.
-    pub(super) fn value(&self, root: &Node, data: &Value) -> Result<Value, ExprError> {
+    /// The value of a rule as data; where asked, no larger than the fuel that is left.
+    pub(super) fn value(
+        &self,
+        root: &Node,
+        data: &Value,
+        measured: bool,
+    ) -> Result<Value, ExprError> {
         let value = self.eval(root, data).map_err(|error| *error)?;
+        if measured {
+            self.nesting(value.as_ref()).map_err(|error| *error)?;
+        }
         self.data(value).map_err(|error| *error)
     }
 
@@ -172,16 +180,14 @@ impl<'r> Machine<'r> {
     }
 
     fn choose(&self, parts: &[Node], data: &Value) -> Run<Maybe> {
-        for pair in parts.chunks(2) {
-            match pair {
-                [condition, then] => {
-                    if self.holds(condition, data)? {
-                        return self.eval(then, data);
-                    }
-                }
-                [otherwise] => return self.eval(otherwise, data),
-                _ => {}
+        let mut pairs = parts.chunks_exact(2);
+        for pair in pairs.by_ref() {
+            if self.holds(&pair[0], data)? {
+                return self.eval(&pair[1], data);
             }
+        }
+        if let [otherwise] = pairs.remainder() {
+            return self.eval(otherwise, data);
         }
         Ok(Some(Value::Null))
     }
