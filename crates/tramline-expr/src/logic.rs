@@ -16,7 +16,8 @@
 //! - `var` and `missing` see what JSON holds, `length` and the characters of a text; not the methods
 //!   that JavaScript objects inherit (`constructor`).
 //! - Whole numbers of 64 bits compare exactly; JavaScript rounds them beyond 2^53.
-//! - A result has no undefined, infinity or not-a-number: each becomes `null`, as in JSON.
+//! - A result has no undefined, infinity or not-a-number: each becomes `null`, as in JSON. (Whether
+//!   a rule holds is decided before that: infinity is true.)
 //! - Half of a surrogate pair, cut out by `substr` or `var`, becomes U+FFFD.
 //! - Arguments that an operator does not look at are not evaluated, and `none` and `some` stop at
 //!   the first item that decides. `log` prints nothing.

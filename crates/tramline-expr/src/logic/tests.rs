@@ -6,6 +6,7 @@ use crate::limits::Limits;
 use serde_json::json;
 
 mod differential;
+mod robust;
 mod suite;
 
 fn value(json: serde_json::Value) -> Value {
