@@ -7,4 +7,6 @@
     reason = "a test may fail loudly"
 )]
 
+mod cli;
 mod examples;
+mod support;
