@@ -82,7 +82,7 @@ impl Lowering<'_> {
         let (token, extent) = (ast.token, ast.extent);
         let kind = match ast.kind {
             AstKind::Literal(value) => Kind::Literal(value),
-            AstKind::Name(name) => Kind::Name(name),
+            AstKind::Name(name) => Kind::Name(Field::new(name)),
             AstKind::Wildcard => Kind::Wildcard,
             AstKind::Descendants => Kind::Descendants,
             AstKind::Parent(slot) => Kind::Bound(self.labels[slot]),
@@ -134,6 +134,7 @@ impl Lowering<'_> {
             // Shaping has turned these into paths, and refused stray placeholders.
             AstKind::Path(_)
             | AstKind::Placeholder
+            | AstKind::End
             | AstKind::Dot(..)
             | AstKind::Filter(..)
             | AstKind::Keep(_)
@@ -393,7 +394,7 @@ impl Lowering<'_> {
                     let node = self.node(term, false)?;
                     lowered.push(Term { descending, node });
                 }
-                StepKind::Sort(lowered)
+                StepKind::Sort(lowered, step.token)
             }
         };
         let focus = step.focus.map(|name| self.scopes.bind(&name));
@@ -424,8 +425,13 @@ impl Lowering<'_> {
 
 fn make(kind: Kind, token: Span, extent: Span) -> Node {
     let peek = peekable(&kind);
+    let simple = matches!(
+        kind,
+        Kind::Literal(_) | Kind::Name(_) | Kind::Path(_) | Kind::Variable(_)
+    );
     Node {
         kind,
+        quick: peek && simple,
         token,
         extent,
         peek,
@@ -445,7 +451,17 @@ fn binary(op: BinaryOp, pair: Box<(Node, Node)>) -> Kind {
         | BinaryOp::LessEqual
         | BinaryOp::Greater
         | BinaryOp::GreaterEqual => Kind::Compare(op, pair),
-        BinaryOp::Concat => Kind::Concat(pair),
+        BinaryOp::Concat => {
+            let (left, right) = *pair;
+            Kind::Concat(match left.kind {
+                Kind::Concat(operands) => {
+                    let mut operands = operands.into_vec();
+                    operands.push(right);
+                    operands.into()
+                }
+                _ => [left, right].into(),
+            })
+        }
         BinaryOp::And => Kind::And(pair),
         BinaryOp::Or => Kind::Or(pair),
         BinaryOp::In => Kind::In(pair),
@@ -500,7 +516,7 @@ fn walkable(steps: &[Step]) -> bool {
                 }
                 _ => false,
             },
-            StepKind::Sort(_) => false,
+            StepKind::Sort(..) => false,
         };
         fits && step
             .stages

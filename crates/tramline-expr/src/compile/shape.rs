@@ -285,6 +285,10 @@ impl Shaper {
                 };
                 AstKind::Transform(pattern, update, delete)
             }
+            AstKind::End => {
+                let message = "the expression ends where a value is expected";
+                return Err(Flaw::new("S0207", message).at(ast.token).token("(end)"));
+            }
             kind => kind,
         };
         ast.seeking = seeking;

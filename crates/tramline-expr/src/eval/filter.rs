@@ -89,6 +89,11 @@ impl Machine<'_> {
         if let Val::Tuples(tuples) = val {
             return self.filter_tuples(test, tuples, env);
         }
+        if val.is_undef() {
+            // The test is still made, for the errors in it.
+            self.eval(test, val, env)?;
+            return Ok(Val::Undef);
+        }
         let items = val.items();
         let mut found = Sequence::default();
         for at in 0..items.len() {

@@ -63,6 +63,16 @@ impl Frame {
         self.slots.borrow().get(slot as usize)?.clone()
     }
 
+    /// Looks at a slot without copying what is in it.
+    pub(crate) fn look<T>(&self, slot: u32, look: impl FnOnce(Option<&Val>) -> T) -> T {
+        look(
+            self.slots
+                .borrow()
+                .get(slot as usize)
+                .and_then(Option::as_ref),
+        )
+    }
+
     pub(crate) fn set(&self, slot: u32, val: Val) {
         let old = match self.slots.borrow_mut().get_mut(slot as usize) {
             Some(place) => place.replace(val),

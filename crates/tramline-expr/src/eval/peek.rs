@@ -5,7 +5,7 @@ use super::frame::{Env, Frame};
 use super::machine::Machine;
 use super::operator::{calculate, holds, text_order};
 use super::val::Val;
-use crate::compile::node::{Kind, Node, Path, StepKind, Variable};
+use crate::compile::node::{Field, Kind, Node, Path, Step, StepKind, Variable};
 use crate::syntax::ast::BinaryOp;
 use crate::value::{Number, Value};
 
@@ -73,6 +73,17 @@ impl Machine<'_> {
             Val::Undef => (Given::Undef, 0),
             Val::List(_) | Val::Record(_) | Val::Func(_) | Val::Tuples(_) => (Given::Other, 0),
         };
+        self.peek_given(node, given, depth, env)
+    }
+
+    /// Tries a node on a borrowed value of this depth.
+    pub(super) fn peek_given(
+        &self,
+        node: &Node,
+        given: Given<'_>,
+        depth: u16,
+        env: &Env,
+    ) -> Option<Val> {
         Some(match self.peek(node, given, env)? {
             Peek::Missing => Val::Undef,
             Peek::Ref(value) => Val::Json(value.clone(), depth),
@@ -153,60 +164,63 @@ impl Machine<'_> {
         let StepKind::Expr(first) = &first.kind else {
             return None;
         };
-        match self.peek(first, input, env)? {
-            Peek::Ref(value) => {
-                let mut value = value;
-                for step in rest {
-                    self.meter.burn(1).ok()?;
-                    let StepKind::Expr(Node {
-                        kind: Kind::Name(name),
-                        ..
-                    }) = &step.kind
-                    else {
-                        return None;
-                    };
-                    value = match value {
-                        Value::Object(map) => match map.get(name) {
-                            Some(value) => value,
-                            None => return Some(Peek::Missing),
-                        },
-                        Value::Array(_) => return None,
-                        _ => return Some(Peek::Missing),
-                    };
-                }
-                // An array that a variable or `$` starts with is taken apart by the steps after it.
-                Some(Peek::Ref(value))
+        match &first.kind {
+            Kind::Name(name) => match field(input, name)? {
+                Peek::Ref(value) => Some(follow(rest, value)?.map_or(Peek::Missing, Peek::Ref)),
+                other => Some(other),
+            },
+            Kind::Context => match input {
+                Given::Value(value) => Some(follow(rest, value)?.map_or(Peek::Missing, Peek::Ref)),
+                Given::Undef => Some(Peek::Missing),
+                Given::Other => None,
+            },
+            Kind::Variable(Variable::Slots(places, _)) => {
+                let [(hops, slot), ..] = **places else {
+                    return None;
+                };
+                // Only what the steps lead to is copied out of the frame.
+                Frame::out(env, hops).look(slot, |val| match val {
+                    Some(Val::Json(value, depth)) => Some(match follow(rest, value)? {
+                        Some(value) => Peek::Own(value.clone(), *depth),
+                        None => Peek::Missing,
+                    }),
+                    Some(Val::Undef) => Some(Peek::Missing),
+                    _ => None,
+                })
             }
-            Peek::Own(owned, depth) => {
-                let mut value = &owned;
-                for step in rest {
-                    let StepKind::Expr(Node {
-                        kind: Kind::Name(name),
-                        ..
-                    }) = &step.kind
-                    else {
-                        return None;
-                    };
-                    value = match value {
-                        Value::Object(map) => match map.get(name) {
-                            Some(value) => value,
-                            None => return Some(Peek::Missing),
-                        },
-                        Value::Array(_) => return None,
-                        _ => return Some(Peek::Missing),
-                    };
-                }
-                Some(Peek::Own(value.clone(), depth))
-            }
-            Peek::Missing => Some(Peek::Missing),
-            Peek::Number(_) | Peek::Bool(_) => None,
+            _ => None,
         }
     }
 }
 
-fn field<'a>(input: Given<'a>, name: &str) -> Option<Peek<'a>> {
+/// Where steps lead from a value; none where they meet an array.
+#[inline]
+fn follow<'a>(steps: &[Step], value: &'a Value) -> Option<Option<&'a Value>> {
+    let mut value = value;
+    for step in steps {
+        let StepKind::Expr(Node {
+            kind: Kind::Name(field),
+            ..
+        }) = &step.kind
+        else {
+            return None;
+        };
+        value = match value {
+            Value::Object(map) => match field.of(map) {
+                Some(value) => value,
+                None => return Some(None),
+            },
+            Value::Array(_) => return None,
+            _ => return Some(None),
+        };
+    }
+    Some(Some(value))
+}
+
+#[inline]
+fn field<'a>(input: Given<'a>, field: &Field) -> Option<Peek<'a>> {
     match input {
-        Given::Value(Value::Object(map)) => Some(map.get(name).map_or(Peek::Missing, Peek::Ref)),
+        Given::Value(Value::Object(map)) => Some(field.of(map).map_or(Peek::Missing, Peek::Ref)),
         Given::Value(Value::Array(_)) | Given::Other => None,
         Given::Value(_) | Given::Undef => Some(Peek::Missing),
     }

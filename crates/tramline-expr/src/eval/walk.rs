@@ -5,9 +5,9 @@ use super::frame::Env;
 use super::machine::Machine;
 use super::peek::Given;
 use super::val::{Sequence, Val};
-use crate::compile::node::{Filter, Kind, Node, Path, Stage, Step, StepKind};
+use crate::compile::node::{Field, Filter, Kind, Node, Path, Stage, Step, StepKind};
 use crate::error::Outcome;
-use crate::value::{Str, Value};
+use crate::value::Value;
 
 /// What takes the values at the end of a walk.
 pub(super) trait Sink {
@@ -80,7 +80,7 @@ struct Walk<'w, 's, S> {
 
 /// How a walk ended.
 enum End<'w> {
-    /// In a single array, which the sink has not seen.
+    /// In a single value or array, which the sink has not seen.
     Whole(&'w Value, u16),
     /// In the sink.
     Sunk,
@@ -119,7 +119,10 @@ impl Machine<'_> {
             return Ok(false);
         };
         if let End::Whole(value, depth) = self.walk_from(steps, value, *depth, env, sink)? {
-            let items = value.as_array().unwrap_or_default();
+            let items = match value {
+                Value::Array(items) => &items[..],
+                only => std::slice::from_ref(only),
+            };
             self.meter.burn(items.len() as u64)?;
             for item in items {
                 if !sink.take(item, depth.saturating_sub(1)) {
@@ -167,7 +170,7 @@ impl Machine<'_> {
                 break;
             }
             self.meter.burn(1)?;
-            match name(step).and_then(|name| map.get(name)) {
+            match field(step).and_then(|field| field.of(map)) {
                 Some(found) => value = found,
                 None => return Ok(End::Sunk),
             }
@@ -175,13 +178,7 @@ impl Machine<'_> {
             at += 1;
         }
         if at == steps.len() {
-            return Ok(match value {
-                Value::Array(_) => End::Whole(value, depth),
-                _ => {
-                    sink.take(value, depth);
-                    End::Sunk
-                }
-            });
+            return Ok(End::Whole(value, depth));
         }
         let mut walk = Walk {
             steps,
@@ -199,12 +196,13 @@ impl Machine<'_> {
     }
 }
 
-fn name(step: &Step) -> Option<&Str> {
+#[inline]
+fn field(step: &Step) -> Option<&Field> {
     match &step.kind {
         StepKind::Expr(Node {
-            kind: Kind::Name(name),
+            kind: Kind::Name(field),
             ..
-        }) => Some(name),
+        }) => Some(field),
         _ => None,
     }
 }
@@ -242,23 +240,33 @@ impl<'w, S: Sink> Walk<'w, '_, S> {
         on.meter.burn(1)?;
         let step = &self.steps[at];
         match item {
-            Value::Object(map) => match name(step).and_then(|name| map.get(name)) {
+            Value::Object(map) => match field(step).and_then(|field| field.of(map)) {
                 Some(found) => self.found(on, at, found, depth.saturating_sub(1)),
-                None => Ok(()),
+                None => self.missing(on, at),
             },
             Value::Array(_) => {
                 let mut found = Vec::new();
-                if let Some(name) = name(step) {
-                    collect(on, item, name, &mut found)?;
+                if let Some(field) = field(step) {
+                    collect(on, item, &field.name, &mut found)?;
                 }
                 match found[..] {
-                    [] => Ok(()),
+                    [] => self.missing(on, at),
                     [only] => self.found(on, at, only, depth.saturating_sub(1)),
                     _ => self.found_many(on, at, &found, depth.saturating_sub(1)),
                 }
             }
-            _ => Ok(()),
+            _ => self.missing(on, at),
         }
+    }
+
+    /// A step gave nothing; a test on it is still made, for the errors in it.
+    fn missing(&mut self, on: &mut Machine<'_>, at: usize) -> Outcome<()> {
+        if let Some(Stage::Filter(Filter::Test(test))) = self.steps[at].stages.first() {
+            if !test.peek || on.peek(test, Given::Undef, self.env).is_none() {
+                on.eval(test, &Val::Undef, self.env)?;
+            }
+        }
+        Ok(())
     }
 
     /// A step gave this value.

@@ -166,10 +166,8 @@ impl Parser<'_> {
             TokenKind::Variable(name) => AstKind::Variable(name),
             TokenKind::Literal(value) => AstKind::Literal(value),
             TokenKind::Regex(pattern, flags) => AstKind::Regex(pattern, flags),
-            TokenKind::End => {
-                let message = "the expression ends where a value is expected";
-                return Err(Flaw::new("S0207", message).at(span).token("(end)"));
-            }
+            // Whoever waits for a closing bracket complains first.
+            TokenKind::End => AstKind::End,
             TokenKind::Mark(mark) => match mark {
                 "and" | "or" | "in" => AstKind::Name(Str::new_static(mark)),
                 "*" => AstKind::Wildcard,
@@ -307,7 +305,8 @@ impl Parser<'_> {
             }
             _ => match BinaryOp::of(mark) {
                 Some(op) => {
-                    let right = self.boxed(binding(mark))?;
+                    let loose = matches!(op, BinaryOp::Elvis | BinaryOp::Coalesce);
+                    let right = self.boxed(if loose { 0 } else { binding(mark) })?;
                     AstKind::Binary(op, Box::new(left), right)
                 }
                 None => {
