@@ -5,7 +5,9 @@ use super::scope::{Meaning, Scopes, assigned};
 use crate::error::{Outcome, Span};
 use crate::functions::pattern::Pattern;
 use crate::host::HostCall;
+use crate::limits::{stack_mark, too_deep};
 use crate::syntax::ast::{self, Ast, AstKind, BinaryOp, Pairs, StageAst, StepAst};
+use crate::syntax::parser::STACK_BYTES_MAX;
 use crate::value::{Map, Str, Value};
 use std::sync::Arc;
 
@@ -21,6 +23,7 @@ pub(super) fn lower(
     let mut lowering = Lowering {
         scopes,
         labels,
+        stack: stack_mark(),
         calls: Vec::new(),
         named,
     };
@@ -33,6 +36,7 @@ pub(super) fn lower(
 struct Lowering<'h> {
     scopes: Scopes<'h>,
     labels: Vec<u32>,
+    stack: usize,
     calls: Vec<HostCall>,
     /// Frames keep the names of their slots, for `$eval`.
     named: bool,
@@ -43,7 +47,41 @@ impl Lowering<'_> {
         self.named.then(|| self.scopes.frame_names())
     }
 
-    fn node(&mut self, mut ast: Ast, tail: bool) -> Outcome<Node> {
+    fn node(&mut self, ast: Ast, tail: bool) -> Outcome<Node> {
+        if self.stack.abs_diff(stack_mark()) > STACK_BYTES_MAX {
+            return Err(too_deep().at(ast.token));
+        }
+        if matches!(ast.kind, AstKind::Binary(..)) && !ast.keep {
+            return self.chain(ast);
+        }
+        self.staged(ast, tail)
+    }
+
+    /// Operators lean to the left: the chain is taken apart without recursion.
+    #[inline(never)]
+    fn chain(&mut self, mut ast: Ast) -> Outcome<Node> {
+        let mut links = Vec::new();
+        loop {
+            match ast.kind {
+                AstKind::Binary(op, left, right) if !ast.keep && ast.predicates.is_empty() => {
+                    links.push((op, right, ast.token, ast.extent));
+                    ast = *left;
+                }
+                kind => {
+                    ast.kind = kind;
+                    break;
+                }
+            }
+        }
+        let mut node = self.staged(ast, false)?;
+        while let Some((op, right, token, extent)) = links.pop() {
+            let right = self.node(*right, false)?;
+            node = make(binary(op, Box::new((node, right))), token, extent);
+        }
+        Ok(node)
+    }
+
+    fn staged(&mut self, mut ast: Ast, tail: bool) -> Outcome<Node> {
         let (token, extent) = (ast.token, ast.extent);
         if matches!(ast.kind, AstKind::Path(_)) {
             return self.path(ast);

@@ -3,7 +3,7 @@
 use super::filter::{Verdict, resolve};
 use super::frame::Env;
 use super::machine::Machine;
-use super::peek::Given;
+use super::peek::{Given, decide};
 use super::val::{Sequence, Val};
 use crate::compile::node::{Field, Filter, Kind, Node, Path, Stage, Step, StepKind};
 use crate::error::Outcome;
@@ -286,6 +286,18 @@ impl<'w, S: Sink> Walk<'w, '_, S> {
                 };
                 self.results += 1;
                 for (place, item) in items.iter().enumerate() {
+                    on.meter.burn(2)?;
+                    match decide(test, item) {
+                        Some(true) => {
+                            self.pass(on, at, item, depth.saturating_sub(1))?;
+                            if self.stopped {
+                                break;
+                            }
+                            continue;
+                        }
+                        Some(false) => continue,
+                        None => {}
+                    }
                     let verdict = judge(on, test, item, depth, self.env)?;
                     for _ in 0..verdict.times(place, items.len()) {
                         self.pass(on, at, item, depth.saturating_sub(1))?;
