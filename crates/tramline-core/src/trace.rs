@@ -35,9 +35,9 @@ pub struct Trace {
     /// Who took it over, and when.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resumed: Vec<Note>,
-    /// How it ended.
+    /// How it ended: `status`, and `result` or `error`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<Value>,
 }
 
 /// One step.
@@ -88,14 +88,23 @@ pub struct Asked {
     pub checkpoint: String,
     /// When.
     pub at_ms: i64,
-    /// What.
-    pub pause: Pause,
+    /// What kind of question: `layer`, `approval` or `in-doubt`.
+    pub kind: &'static str,
     /// About which node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<Str>,
-    /// What was said.
+    /// About which step.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Answer>,
+    pub step: Option<StepNo>,
+    /// Which layer is done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layer_index: Option<u32>,
+    /// Why it is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Str>,
+    /// What was said: `proceed`, `reject`, `retry` or `skip`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<&'static str>,
     /// By whom, when and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<Note>,
@@ -220,7 +229,7 @@ impl Writer<'_> {
                 );
             }
             Event::Amended { .. } => {}
-            Event::Finished { outcome } => self.trace.outcome = Some(outcome.clone()),
+            Event::Finished { outcome: how } => self.trace.outcome = Some(outcome(self.graph, how)),
         }
     }
 
@@ -243,26 +252,36 @@ impl Writer<'_> {
     }
 
     fn asked(&mut self, seq: Seq, at_ms: i64, pause: &Pause) {
-        let node = match pause {
-            Pause::Layer { .. } => None,
-            Pause::Approval { node, .. } | Pause::InDoubt { node, .. } => {
-                Some(self.graph.node(*node).id.clone())
+        let mut asked = Asked {
+            checkpoint: Checkpoint {
+                run: self.run.clone(),
+                seq,
             }
-        };
-        let checkpoint = Checkpoint {
-            run: self.run.clone(),
-            seq,
-        }
-        .to_string();
-        let pause = pause.clone();
-        self.trace.pauses.push(Asked {
-            checkpoint,
+            .to_string(),
             at_ms,
-            pause,
-            node,
+            kind: "layer",
+            node: None,
+            step: None,
+            layer_index: None,
+            reason: None,
             answer: None,
             by: None,
-        });
+        };
+        let id = |node: &NodeIx| Some(self.graph.node(*node).id.clone());
+        match pause {
+            Pause::Layer { index } => asked.layer_index = Some(*index),
+            Pause::Approval { node, reason } => {
+                asked.kind = "approval";
+                asked.node = id(node);
+                asked.reason = Some(reason.clone());
+            }
+            Pause::InDoubt { step, node } => {
+                asked.kind = "in-doubt";
+                asked.node = id(node);
+                asked.step = Some(*step);
+            }
+        }
+        self.trace.pauses.push(asked);
     }
 
     fn answered(&mut self, seq: Seq, answer: &Answer, note: Note) {
@@ -271,27 +290,70 @@ impl Writer<'_> {
             seq,
         }
         .to_string();
-        if let Some(asked) = self
+        let at_ms = note.at_ms;
+        let Some(asked) = self
             .trace
             .pauses
             .iter_mut()
             .find(|asked| asked.checkpoint == checkpoint)
-        {
-            if let (Pause::InDoubt { step, node }, Answer::Skip { output }) = (&asked.pause, answer)
-            {
-                let (step, node) = (*step, *node);
-                asked.answer = Some(answer.clone());
-                let at_ms = note.at_ms;
-                asked.by = Some(note);
-                return self.end(step, node, at_ms, |line| {
-                    line.status = "succeeded";
-                    line.output = Some(output.clone());
-                });
-            }
-            asked.answer = Some(answer.clone());
-            asked.by = Some(note);
+        else {
+            return;
+        };
+        asked.by = Some(note);
+        asked.answer = Some(match answer {
+            Answer::Proceed => "proceed",
+            Answer::Reject => "reject",
+            Answer::Retry => "retry",
+            Answer::Skip { .. } => "skip",
+        });
+        let about = asked
+            .step
+            .zip(asked.node.as_deref().and_then(|id| self.graph.find(id)));
+        if let (Answer::Skip { output }, Some((step, node))) = (answer, about) {
+            self.end(step, node, at_ms, |line| {
+                line.status = "succeeded";
+                line.output = Some(output.clone());
+            });
         }
     }
+}
+
+/// How a run ended, with its nodes by name: `status`, and `result` or `error`.
+pub fn outcome(graph: &Graph, outcome: &Outcome) -> Value {
+    let mut error = Map::new();
+    let mut at = |node: &Option<NodeIx>| {
+        if let Some(node) = node {
+            error.insert("node", graph.node(*node).id.clone().into());
+        }
+    };
+    let status = match outcome {
+        Outcome::Completed { result } => {
+            return Value::object([("status", "completed".into()), ("result", result.clone())]);
+        }
+        Outcome::Failed { failure, node } => {
+            at(node);
+            error.insert("code", failure.kind.code().into());
+            error.insert("message", failure.message.as_str().into());
+            if let Some(data) = &failure.data {
+                error.insert("data", data.clone());
+            }
+            "failed"
+        }
+        Outcome::Rejected { node, why } => {
+            at(node);
+            error.insert("message", said("a person said no", why.as_deref()));
+            "rejected"
+        }
+        Outcome::Aborted { by, why } => {
+            error.insert("message", said(&format!("aborted by {by}"), why.as_deref()));
+            "aborted"
+        }
+    };
+    Value::object([("status", status.into()), ("error", error.into())])
+}
+
+fn said(what: &str, why: Option<&str>) -> Value {
+    why.map_or_else(|| what.into(), |why| format!("{what}: {why}").into())
 }
 
 fn new_line(graph: &Graph, step: StepNo, at: NodeIx, started_ms: i64, trace: &Trace) -> Step {

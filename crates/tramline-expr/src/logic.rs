@@ -16,7 +16,8 @@
 //! - `var` and `missing` see what JSON holds, `length` and the characters of a text; not the methods
 //!   that JavaScript objects inherit (`constructor`).
 //! - Whole numbers of 64 bits compare exactly; JavaScript rounds them beyond 2^53.
-//! - A result has no undefined, infinity or not-a-number: each becomes `null`, as in JSON.
+//! - A result has no undefined, infinity or not-a-number: each becomes `null`, as in JSON. (Whether
+//!   a rule holds is decided before that: infinity is true.)
 //! - Half of a surrogate pair, cut out by `substr` or `var`, becomes U+FFFD.
 //! - Arguments that an operator does not look at are not evaluated, and `none` and `some` stop at
 //!   the first item that decides. `log` prints nothing.
@@ -46,6 +47,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Rule {
     root: Arc<Node>,
+    /// Whether results are to be measured: a small one may hold a huge one.
+    measured: bool,
 }
 
 /// A rule that does not compile.
@@ -72,8 +75,9 @@ impl std::error::Error for RuleError {}
 impl Rule {
     /// Compiles a rule, and the expressions in its `var`s against these host functions.
     pub fn compile(rule: &Value, functions: &HostFunctions) -> Result<Self, RuleError> {
-        let root = Arc::new(compile::compile(rule, functions)?);
-        Ok(Self { root })
+        let root = Arc::new(compile::compile(rule, functions).map_err(|error| *error)?);
+        let measured = root.multiplies();
+        Ok(Self { root, measured })
     }
 
     /// Every place where an expression in the rule names a host function.
@@ -90,7 +94,7 @@ impl Rule {
         host: &dyn Host,
         limits: &Limits,
     ) -> Result<Value, ExprError> {
-        run::Machine::new(host, limits).value(&self.root, data)
+        run::Machine::new(host, limits).value(&self.root, data, self.measured)
     }
 
     /// Whether the rule holds: its value is true as JSON Logic sees it, where `0`, `""`, `null` and

@@ -1,7 +1,7 @@
 //! The store on SQLite: one file that several processes share, one writer in each, group commit.
 //!
 //! The journal's last event is the lock between processes: an append names the event it has seen
-//! and is refused if another came first. What drives a run is settled by [claims](claims) that
+//! and is refused if another came first. What drives a run is settled by claims that
 //! die with their process.
 
 mod claims;

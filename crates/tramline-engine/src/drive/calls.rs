@@ -189,7 +189,12 @@ impl Driver {
             | FailureKind::Stalled
             | FailureKind::Rejected => false,
         };
-        let barred = in_doubt && !open.repeatable;
+        // Unless whoever called knows that it never left.
+        let sent = failure
+            .data
+            .as_ref()
+            .and_then(|data| data.get("sent")?.as_bool());
+        let barred = in_doubt && sent != Some(false) && !open.repeatable;
         if let (Some(wait_ms), true, false) = (wait_ms, failure.kind.may_pass(), barred) {
             let event = Event::AttemptFailed {
                 step,

@@ -21,7 +21,8 @@ pub trait Tools: Send + Sync + 'static {
     async fn list(&self) -> Vec<Listing>;
 
     /// Calls a tool and waits for its output. Ends soon after `cancel` fires, having told the
-    /// server; never waits longer than the time-out.
+    /// server; never waits longer than the time-out. A failure whose data says `sent: false` is
+    /// known never to have left, so the call may be made again whatever it does.
     async fn call(&self, call: Call) -> Result<Value, Failure>;
 }
 

@@ -8,7 +8,11 @@ use super::operator::Eager;
 use super::run::{Machine, Run};
 use crate::error::Flaw;
 use crate::value::{Str, Value};
+use std::borrow::Cow;
 use std::cmp::Ordering;
+
+/// An argument, not copied where it need not be.
+type Peeked<'v> = Option<Cow<'v, Value>>;
 
 pub(super) fn apply(
     machine: &Machine<'_>,
@@ -17,47 +21,64 @@ pub(super) fn apply(
     data: &Value,
 ) -> Run<Maybe> {
     let part = |at: usize| match parts.get(at) {
-        Some(node) => machine.eval(node, data),
+        Some(node) => machine.peek(node, data),
         None => Ok(None),
     };
-    let pair = || -> Run<(Maybe, Maybe)> { Ok((part(0)?, part(1)?)) };
+    let pair = || -> Run<(Peeked<'_>, Peeked<'_>)> { Ok((part(0)?, part(1)?)) };
     let numbers = || -> Run<(f64, f64)> {
         let (a, b) = pair()?;
-        Ok((machine.number(a.as_ref())?, machine.number(b.as_ref())?))
+        Ok((machine.number(a.as_deref())?, machine.number(b.as_deref())?))
+    };
+    let same = || -> Run<bool> {
+        let (a, b) = pair()?;
+        machine.equal(a.as_deref(), b.as_deref())
+    };
+    let identical = || -> Run<bool> {
+        let (a, b) = pair()?;
+        Ok(identical(a.as_deref(), b.as_deref()))
+    };
+    let order = || -> Run<Option<Ordering>> {
+        let (a, b) = pair()?;
+        machine.compare(a.as_deref(), b.as_deref())
+    };
+    // With a third argument the second stands between the other two.
+    let between = |fits: fn(Ordering) -> bool| -> Run<bool> {
+        let (a, b) = pair()?;
+        let c = part(2)?;
+        let first = machine
+            .compare(a.as_deref(), b.as_deref())?
+            .is_some_and(fits);
+        if !first || c.is_none() {
+            return Ok(first);
+        }
+        Ok(machine
+            .compare(b.as_deref(), c.as_deref())?
+            .is_some_and(fits))
     };
     Ok(Some(match eager {
-        Eager::Equal => machine.equal(&pair()?)?.into(),
-        Eager::NotEqual => (!machine.equal(&pair()?)?).into(),
-        Eager::Identical => {
-            let (a, b) = pair()?;
-            identical(a.as_ref(), b.as_ref()).into()
-        }
-        Eager::NotIdentical => {
-            let (a, b) = pair()?;
-            (!identical(a.as_ref(), b.as_ref())).into()
-        }
-        Eager::Not => (!truthy(part(0)?.as_ref())).into(),
-        Eager::Truth => truthy(part(0)?.as_ref()).into(),
-        Eager::More => (machine.compare(&part(0)?, &part(1)?)? == Some(Ordering::Greater)).into(),
-        Eager::MoreOrEqual => machine
-            .compare(&part(0)?, &part(1)?)?
-            .is_some_and(Ordering::is_ge)
-            .into(),
-        Eager::Less => machine.between(pair()?, part(2)?, Ordering::is_lt)?.into(),
-        Eager::LessOrEqual => machine.between(pair()?, part(2)?, Ordering::is_le)?.into(),
+        Eager::Equal => same()?.into(),
+        Eager::NotEqual => (!same()?).into(),
+        Eager::Identical => identical()?.into(),
+        Eager::NotIdentical => (!identical()?).into(),
+        Eager::Not => (!truthy(part(0)?.as_deref())).into(),
+        Eager::Truth => truthy(part(0)?.as_deref()).into(),
+        Eager::More => order()?.is_some_and(Ordering::is_gt).into(),
+        Eager::MoreOrEqual => order()?.is_some_and(Ordering::is_ge).into(),
+        Eager::Less => between(Ordering::is_lt)?.into(),
+        Eager::LessOrEqual => between(Ordering::is_le)?.into(),
         Eager::Max => machine.extreme(parts, data, f64::NEG_INFINITY, f64::max)?,
         Eager::Min => machine.extreme(parts, data, f64::INFINITY, f64::min)?,
         Eager::Add => {
             let mut sum = 0.0;
             for node in parts {
-                sum += leading_number(machine.eval(node, data)?.as_ref());
+                sum += leading_number(machine.peek(node, data)?.as_deref());
             }
             machine.made(sum)
         }
         Eager::Multiply => return machine.product(parts, data),
         Eager::Subtract => match pair()? {
-            (a, None) => machine.made(-machine.number(a.as_ref())?),
-            (a, b) => machine.made(machine.number(a.as_ref())? - machine.number(b.as_ref())?),
+            (a, None) => machine.made(-machine.number(a.as_deref())?),
+            (a, b) => machine.made(machine.number(a.as_deref())? - machine.number(b.as_deref())?),
         },
         Eager::Divide => {
             let (a, b) = numbers()?;
@@ -70,11 +91,14 @@ pub(super) fn apply(
         Eager::Merge => machine.merge(parts, data)?,
         Eager::In => {
             let (needle, hay) = pair()?;
-            machine.is_in(needle.as_ref(), hay.as_ref())?.into()
+            machine.is_in(needle.as_deref(), hay.as_deref())?.into()
         }
         Eager::Cat => machine.cat(parts, data)?,
-        Eager::Substr => machine.substr(&part(0)?, &part(1)?, &part(2)?)?,
-        Eager::Log => return part(0),
+        Eager::Substr => {
+            let (source, start, end) = (part(0)?, part(1)?, part(2)?);
+            machine.substr(source.as_deref(), start.as_deref(), end.as_deref())?
+        }
+        Eager::Log => return Ok(part(0)?.map(Cow::into_owned)),
         Eager::Missing => {
             let mut keys = Vec::with_capacity(parts.len());
             for node in parts {
@@ -84,7 +108,7 @@ pub(super) fn apply(
         }
         Eager::MissingSome => {
             let (need, keys) = pair()?;
-            machine.missing_some(need.as_ref(), keys.as_ref(), data)?
+            machine.missing_some(need.as_deref(), keys.as_deref(), data)?
         }
     }))
 }
@@ -106,8 +130,7 @@ impl Machine<'_> {
         Ok(number(value))
     }
 
-    fn equal(&self, (a, b): &(Maybe, Maybe)) -> Run<bool> {
-        let (a, b) = (a.as_ref(), b.as_ref());
+    fn equal(&self, a: Option<&Value>, b: Option<&Value>) -> Run<bool> {
         match (a, b) {
             (Some(Value::Array(_)), Some(Value::String(_) | Value::Number(_) | Value::Bool(_))) => {
                 self.charge(a)?;
@@ -123,25 +146,17 @@ impl Machine<'_> {
         Ok(equal(a, b))
     }
 
-    fn compare(&self, a: &Maybe, b: &Maybe) -> Run<Option<Ordering>> {
+    fn compare(&self, a: Option<&Value>, b: Option<&Value>) -> Run<Option<Ordering>> {
         if let (Some(Value::Number(a)), Some(Value::Number(b))) = (a, b) {
             return Ok(a.partial_cmp(b));
         }
         for value in [a, b] {
-            self.charge(value.as_ref())?;
+            self.charge(value)?;
             if let Some(Value::String(text)) = value {
                 self.meter.burn(text.len() as u64 / 16)?;
             }
         }
-        Ok(compare(a.as_ref(), b.as_ref()))
-    }
-
-    fn between(&self, (a, b): (Maybe, Maybe), c: Maybe, fits: fn(Ordering) -> bool) -> Run<bool> {
-        let first = self.compare(&a, &b)?.is_some_and(fits);
-        if !first || c.is_none() {
-            return Ok(first);
-        }
-        Ok(self.compare(&b, &c)?.is_some_and(fits))
+        Ok(compare(a, b))
     }
 
     fn extreme(
@@ -153,8 +168,7 @@ impl Machine<'_> {
     ) -> Run<Value> {
         let mut best = start;
         for node in parts {
-            let value = self.eval(node, data)?;
-            let number = self.number(value.as_ref())?;
+            let number = self.number(self.peek(node, data)?.as_deref())?;
             // Rust's own max and min would drop what is not a number; here it stays.
             best = if best.is_nan() || number.is_nan() {
                 f64::NAN
@@ -224,10 +238,15 @@ impl Machine<'_> {
     }
 
     /// JavaScript's `substr`, where a negative end counts from the end.
-    fn substr(&self, source: &Maybe, start: &Maybe, end: &Maybe) -> Run<Value> {
-        let source = self.string(source.as_ref())?;
+    fn substr(
+        &self,
+        source: Option<&Value>,
+        start: Option<&Value>,
+        end: Option<&Value>,
+    ) -> Run<Value> {
+        let source = self.string(source)?;
         self.meter.text(source.len())?;
-        let (start, end_number) = (self.number(start.as_ref())?, self.number(end.as_ref())?);
+        let (start, end_number) = (self.number(start)?, self.number(end)?);
         let units: Vec<u16> = source.encode_utf16().collect();
         let size = units.len() as f64;
         let whole = |number: f64| if number.is_nan() { 0.0 } else { number.trunc() };
@@ -282,7 +301,7 @@ impl Machine<'_> {
                 let message = "`missing_some` needs a list of keys";
                 return Err(Flaw::new("J0004", message).token("missing_some").into());
             }
-            Some(other) => return Ok(self.missing(&[other.clone()], data)?.into()),
+            Some(other) => return Ok(self.missing(std::slice::from_ref(other), data)?.into()),
         };
         let present = count as f64 - missing.len() as f64;
         let enough = present >= self.number(need)?;

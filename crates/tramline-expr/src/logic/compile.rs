@@ -16,7 +16,10 @@ const RULE_DEPTH_MAX: usize = 100;
 /// dropped.
 const GROWTH_MAX: u32 = 1000;
 
-pub(super) fn compile(rule: &Value, functions: &HostFunctions) -> Result<Node, RuleError> {
+/// The error is boxed so that the good case stays small.
+type Compiled<T> = Result<T, Box<RuleError>>;
+
+pub(super) fn compile(rule: &Value, functions: &HostFunctions) -> Compiled<Node> {
     let mut compiler = Compiler {
         functions,
         at: String::new(),
@@ -38,7 +41,7 @@ fn operation(map: &Map) -> Option<(&Str, &Value)> {
 }
 
 impl Compiler<'_> {
-    fn node(&mut self, rule: &Value) -> Result<Node, RuleError> {
+    fn node(&mut self, rule: &Value) -> Compiled<Node> {
         if self.depth > RULE_DEPTH_MAX {
             let message = format!("a rule nests at most {RULE_DEPTH_MAX} levels");
             return Err(self.flaw(*Flaw::new("J0002", message)));
@@ -62,7 +65,7 @@ impl Compiler<'_> {
         Ok(node)
     }
 
-    fn array(&mut self, items: &[Value]) -> Result<Node, RuleError> {
+    fn array(&mut self, items: &[Value]) -> Compiled<Node> {
         let items = self.nodes(items)?;
         let constant = |node: &Node| match &node.kind {
             Kind::Constant(value) => Some(value.clone()),
@@ -76,7 +79,7 @@ impl Compiler<'_> {
         )
     }
 
-    fn nodes(&mut self, rules: &[Value]) -> Result<Vec<Node>, RuleError> {
+    fn nodes(&mut self, rules: &[Value]) -> Compiled<Vec<Node>> {
         let mut nodes = Vec::with_capacity(rules.len());
         for (at, rule) in rules.iter().enumerate() {
             nodes.push(self.inside(&at.to_string(), |compiler| compiler.node(rule))?);
@@ -84,7 +87,7 @@ impl Compiler<'_> {
         Ok(nodes)
     }
 
-    fn operation(&mut self, name: &Str, arguments: &Value) -> Result<Node, RuleError> {
+    fn operation(&mut self, name: &Str, arguments: &Value) -> Compiled<Node> {
         let Some(operator) = Operator::named(name) else {
             return Err(self.unknown(name));
         };
@@ -123,7 +126,7 @@ impl Compiler<'_> {
         Ok(self.done(kind, name))
     }
 
-    fn var(&mut self, name: &Str, arguments: &Value) -> Result<Node, RuleError> {
+    fn var(&mut self, name: &Str, arguments: &Value) -> Compiled<Node> {
         let (path, default) = match arguments {
             Value::Array(items) => (items.first(), items.get(1)),
             only => (Some(only), None),
@@ -174,7 +177,7 @@ impl Compiler<'_> {
         Node::new(kind, self.at.as_str().into(), operator.into())
     }
 
-    fn unknown(&self, name: &Str) -> RuleError {
+    fn unknown(&self, name: &Str) -> Box<RuleError> {
         let near = candidates(name);
         let shown: String = name.chars().take(40).collect();
         let mut message = format!("`{shown}` is no operator of JSON Logic");
@@ -186,14 +189,14 @@ impl Compiler<'_> {
         self.flaw(*flaw.value(Value::array(near)))
     }
 
-    fn flaw(&self, flaw: Flaw) -> RuleError {
+    fn flaw(&self, flaw: Flaw) -> Box<RuleError> {
         self.wrong(Box::new(flaw).into_error(""))
     }
 
-    fn wrong(&self, error: ExprError) -> RuleError {
-        RuleError {
+    fn wrong(&self, error: ExprError) -> Box<RuleError> {
+        Box::new(RuleError {
             path: self.at.clone(),
             error,
-        }
+        })
     }
 }

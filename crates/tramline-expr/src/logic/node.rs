@@ -56,6 +56,29 @@ impl Node {
     }
 }
 
+impl Node {
+    /// Whether a reduce in here may make a value that holds itself many times over.
+    pub(super) fn multiplies(&self) -> bool {
+        let any = |nodes: &[Node]| nodes.iter().any(Node::multiplies);
+        let one = |node: &Option<Box<Node>>| node.as_ref().is_some_and(|node| node.multiplies());
+        match &self.kind {
+            Kind::Constant(_) => false,
+            Kind::Array(parts) | Kind::If(parts) | Kind::And(parts) | Kind::Or(parts) => any(parts),
+            Kind::Eager(_, parts) => any(parts),
+            Kind::Var(_, default) => one(default),
+            Kind::VarAt(path, default) => path.multiplies() || one(default),
+            Kind::Each(_, list, body) => list.multiplies() || one(body),
+            Kind::Reduce(reduce) => {
+                let built = |node: &Option<Node>| node.as_ref().is_some_and(Node::multiplies);
+                reduce.body.as_ref().is_some_and(|body| body.growth > 0)
+                    || reduce.list.multiplies()
+                    || built(&reduce.body)
+                    || built(&reduce.first)
+            }
+        }
+    }
+}
+
 impl Kind {
     fn growth(&self) -> u32 {
         let most = |nodes: &[Node]| nodes.iter().map(|node| node.growth).max().unwrap_or(0);

@@ -4,6 +4,7 @@ use crate::error::ExprError;
 use crate::expression::Expression;
 use crate::host::HostFunctions;
 use crate::value::{Str, Value};
+use std::borrow::Cow;
 
 /// A path into data, one segment per dot.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,12 +77,12 @@ impl Path {
     }
 
     /// What stands there, if anything.
-    pub(super) fn find(&self, data: &Value) -> Option<Value> {
+    pub(super) fn find<'d>(&self, data: &'d Value) -> Option<Cow<'d, Value>> {
         find(data, &self.0)
     }
 
     /// What stands there when only objects are on the way; the outer `None` says that an array is.
-    pub(super) fn find_in_objects(&self, data: &Value) -> Option<Option<Value>> {
+    pub(super) fn find_in_objects<'d>(&self, data: &'d Value) -> Option<Option<&'d Value>> {
         let mut value = data;
         for segment in &self.0 {
             match value {
@@ -95,11 +96,11 @@ impl Path {
                 }
             }
         }
-        Some(Some(value.clone()))
+        Some(Some(value))
     }
 }
 
-fn find(data: &Value, path: &[Segment]) -> Option<Value> {
+fn find<'d>(data: &'d Value, path: &[Segment]) -> Option<Cow<'d, Value>> {
     let mut value = data;
     for (at, segment) in path.iter().enumerate() {
         value = match value {
@@ -107,22 +108,31 @@ fn find(data: &Value, path: &[Segment]) -> Option<Value> {
             Value::Array(items) => match segment.index {
                 Some(index) => items.get(index)?,
                 None if segment.name == "length" => {
-                    return find(&items.len().into(), &path[at + 1..]);
+                    return made(items.len().into(), &path[at + 1..]);
                 }
                 None => return None,
             },
             Value::String(text) => {
-                let made = match segment.index {
+                let value = match segment.index {
                     Some(index) => unit(text, index)?,
                     None if segment.name == "length" => text.encode_utf16().count().into(),
                     None => return None,
                 };
-                return find(&made, &path[at + 1..]);
+                return made(value, &path[at + 1..]);
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => return None,
         };
     }
-    Some(value.clone())
+    Some(Cow::Borrowed(value))
+}
+
+/// Goes on from a value that is not in the data.
+fn made(value: Value, path: &[Segment]) -> Option<Cow<'static, Value>> {
+    let value = match path {
+        [] => value,
+        _ => find(&value, path)?.into_owned(),
+    };
+    Some(Cow::Owned(value))
 }
 
 /// The 16-bit unit of a text at an index; half of a pair shows as the replacement character.

@@ -9,7 +9,8 @@ use super::{apply, coerce};
 use crate::error::{ExprError, Flaw};
 use crate::host::Host;
 use crate::limits::{Limits, Meter};
-use crate::value::{Map, Value};
+use crate::value::{Map, Str, Value};
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 
 /// Results inside the evaluator; the error is boxed so that the good case stays small.
@@ -17,6 +18,9 @@ pub(super) type Run<T> = Result<T, Box<ExprError>>;
 
 /// What a reduce builds may nest this deep. Past it: `L0006`.
 const NESTING_MAX: u32 = 200;
+
+const CURRENT: Str = Str::new_static("current");
+const ACCUMULATOR: Str = Str::new_static("accumulator");
 
 impl From<Box<Flaw>> for Box<ExprError> {
     fn from(flaw: Box<Flaw>) -> Self {
@@ -43,15 +47,22 @@ impl<'r> Machine<'r> {
         }
     }
 
-    /// The value of a rule as data.
-    pub(super) fn value(&self, root: &Node, data: &Value) -> Result<Value, ExprError> {
+    /// The value of a rule as data; where asked, no larger than the fuel that is left.
+    pub(super) fn value(
+        &self,
+        root: &Node,
+        data: &Value,
+        measured: bool,
+    ) -> Result<Value, ExprError> {
         let value = self.eval(root, data).map_err(|error| *error)?;
+        if measured {
+            self.nesting(value.as_ref()).map_err(|error| *error)?;
+        }
         self.data(value).map_err(|error| *error)
     }
 
     pub(super) fn truth(&self, root: &Node, data: &Value) -> Result<bool, ExprError> {
-        let value = self.eval(root, data).map_err(|error| *error)?;
-        Ok(truthy(value.as_ref()))
+        self.holds(root, data).map_err(|error| *error)
     }
 
     pub(super) fn explain(mut self, root: &Node, data: &Value) -> Option<RuleExplanation> {
@@ -97,6 +108,32 @@ impl<'r> Machine<'r> {
         }
     }
 
+    /// Evaluates without copying what stands in the rule or in the data.
+    pub(super) fn peek<'v>(&self, node: &'v Node, data: &'v Value) -> Run<Option<Cow<'v, Value>>> {
+        let found = match &node.kind {
+            _ if self.tracer.is_some() => None,
+            Kind::Constant(value) => Some(Cow::Borrowed(value)),
+            Kind::Var(Place::Whole, _) => Some(Cow::Borrowed(data)),
+            Kind::Var(Place::Path(path), _) => path.find(data),
+            Kind::Var(Place::Fields(path, _), _) => {
+                path.find_in_objects(data).flatten().map(Cow::Borrowed)
+            }
+            _ => None,
+        };
+        match found {
+            Some(found) => {
+                self.meter.burn(1)?;
+                Ok(Some(found))
+            }
+            None => Ok(self.eval(node, data)?.map(Cow::Owned)),
+        }
+    }
+
+    /// Whether a node's value is true.
+    pub(super) fn holds(&self, node: &Node, data: &Value) -> Run<bool> {
+        Ok(truthy(self.peek(node, data)?.as_deref()))
+    }
+
     #[cold]
     fn traced(&self, node: &Node, data: &Value, tracer: &RefCell<Tracer>) -> Run<Maybe> {
         tracer.borrow_mut().open(node);
@@ -131,8 +168,8 @@ impl<'r> Machine<'r> {
                 self.or_default(found, default, data)?
             }
             Kind::Each(each, list, body) => {
-                let list = self.eval(list, data)?;
-                let items = list.as_ref().and_then(Value::as_array).unwrap_or(&[]);
+                let list = self.peek(list, data)?;
+                let items = list.as_deref().and_then(Value::as_array).unwrap_or(&[]);
                 Some(self.each(*each, items, body.as_deref())?)
             }
             Kind::Reduce(reduce) => self.reduce(reduce, data)?,
@@ -143,16 +180,14 @@ impl<'r> Machine<'r> {
     }
 
     fn choose(&self, parts: &[Node], data: &Value) -> Run<Maybe> {
-        for pair in parts.chunks(2) {
-            match pair {
-                [condition, then] => {
-                    if truthy(self.eval(condition, data)?.as_ref()) {
-                        return self.eval(then, data);
-                    }
-                }
-                [otherwise] => return self.eval(otherwise, data),
-                _ => {}
+        let mut pairs = parts.chunks_exact(2);
+        for pair in pairs.by_ref() {
+            if self.holds(&pair[0], data)? {
+                return self.eval(&pair[1], data);
             }
+        }
+        if let [otherwise] = pairs.remainder() {
+            return self.eval(otherwise, data);
         }
         Ok(Some(Value::Null))
     }
@@ -172,9 +207,9 @@ impl<'r> Machine<'r> {
     fn look(&self, node: &Node, place: &Place, data: &Value) -> Run<Maybe> {
         let expression = match place {
             Place::Whole => return Ok(Some(data.clone())),
-            Place::Path(path) => return Ok(path.find(data)),
+            Place::Path(path) => return Ok(path.find(data).map(Cow::into_owned)),
             Place::Fields(path, expression) => match path.find_in_objects(data) {
-                Some(found) => return Ok(found),
+                Some(found) => return Ok(found.cloned()),
                 None => expression,
             },
             Place::Expression(expression) => expression,
@@ -201,7 +236,7 @@ impl<'r> Machine<'r> {
             Some(key) => {
                 let text = self.string(Some(key))?;
                 self.meter.burn(text.len() as u64)?;
-                Path::read(&text).find(data)
+                Path::read(&text).find(data).map(Cow::into_owned)
             }
         })
     }
@@ -219,7 +254,10 @@ impl<'r> Machine<'r> {
             Some(body) => self.eval(body, item),
             None => Ok(None),
         };
-        let holds = |item: &Value| -> Run<bool> { Ok(truthy(eval(item)?.as_ref())) };
+        let holds = |item: &Value| match body {
+            Some(body) => self.holds(body, item),
+            None => Ok(false),
+        };
         Ok(match each {
             Each::Map => {
                 self.meter.items(items.len())?;
@@ -278,9 +316,9 @@ impl<'r> Machine<'r> {
         for item in items.iter() {
             self.meter.items(2)?;
             let mut scope = Map::with_capacity(2);
-            scope.insert("current", item.clone());
+            scope.insert(CURRENT, item.clone());
             if let Some(sum) = sum.take() {
-                scope.insert("accumulator", sum);
+                scope.insert(ACCUMULATOR, sum);
             }
             sum = self.eval(body, &scope.into())?;
             nesting += body.growth;
@@ -317,7 +355,7 @@ impl<'r> Machine<'r> {
     }
 
     /// A value's text, charged before it is made.
-    pub(super) fn string<'v>(&self, value: Option<&'v Value>) -> Run<std::borrow::Cow<'v, str>> {
+    pub(super) fn string<'v>(&self, value: Option<&'v Value>) -> Run<Cow<'v, str>> {
         self.charge(value)?;
         Ok(coerce::string(value))
     }

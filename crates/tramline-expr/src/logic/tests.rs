@@ -6,6 +6,7 @@ use crate::limits::Limits;
 use serde_json::json;
 
 mod differential;
+mod robust;
 mod suite;
 
 fn value(json: serde_json::Value) -> Value {
@@ -119,6 +120,13 @@ fn limits_hold() {
         json!({"reduce": [{"var": ""}, [{"var": "accumulator"}, {"var": "accumulator"}], 1]});
     let code = limited(double, json!(many), Limits::default());
     assert!(code == "L0001" || code == "L0006", "{code}");
+    // Sixty steps make a value of sixty lists that prints as 2^60 numbers.
+    let double =
+        json!([{"reduce": [{"var": ""}, [{"var": "accumulator"}, {"var": "accumulator"}], 1]}]);
+    assert_eq!(
+        limited(double, json!(many[..60]), Limits::default()),
+        "L0001"
+    );
     let each = json!({"map": [{"var": ""}, {"+": [{"var": ""}, 1]}]});
     let fuel = Limits {
         fuel: 100,
@@ -292,4 +300,41 @@ fn host_calls_are_found_at_any_depth() {
 fn rules_are_shared_between_threads() {
     fn shared<T: Clone + Send + Sync>() {}
     shared::<Rule>();
+}
+
+/// What the smallest threads we run on have.
+const STACK_BYTES: usize = 2 << 20;
+
+#[test]
+fn the_deepest_rules_fit_a_small_stack() {
+    fn nested(name: &str, depth: usize) -> serde_json::Value {
+        (0..depth).fold(json!({"var": "$sum([1, 2])"}), |rule, _| match name {
+            "list" => json!([rule]),
+            "map" => json!({"map": [[1], rule]}),
+            "reduce" => json!({"reduce": [[1, 2], rule, []]}),
+            "var" => json!({"var": ["nope", rule]}),
+            name => json!({ name: [rule] }),
+        })
+    }
+    let work = || {
+        for name in [
+            "list", "map", "reduce", "var", "!", "and", "if", "+", "cat", "merge", "log",
+            "missing", "max",
+        ] {
+            for depth in [30, 45, 90] {
+                let Ok(rule) = Rule::compile(&value(nested(name, depth)), &HostFunctions::none())
+                else {
+                    continue;
+                };
+                let limits = Limits {
+                    fuel: 1_000_000,
+                    ..Limits::default()
+                };
+                let _ = rule.evaluate(&Value::Null, &NoHost, &limits);
+                let _ = rule.explain(&Value::Null, &NoHost, &limits);
+            }
+        }
+    };
+    let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+    thread.spawn(work).unwrap().join().unwrap();
 }

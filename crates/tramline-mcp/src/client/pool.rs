@@ -106,7 +106,7 @@ impl Server {
         Arc::clone(&catalog)
     }
 
-    pub(super) fn set_catalog(&self, catalog: Catalog) {
+    fn set_catalog(&self, catalog: Catalog) {
         *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalog);
     }
 
@@ -207,14 +207,20 @@ impl Server {
         if let Some(tool) = catalog.get(&name.tool) {
             return Ok(tool);
         }
-        if catalog.at.is_none_or(|at| at.elapsed() > LISTING_FRESH)
-            && let Ok(newer) = catalog::list(self.name(), &connection.peer).await
-        {
-            self.set_catalog(newer);
+        if catalog.at.is_none_or(|at| at.elapsed() > LISTING_FRESH) {
+            self.relist(connection).await;
         }
         let catalog = self.catalog();
         let tool = catalog.get(&name.tool);
         tool.ok_or_else(|| catalog.unknown(name))
+    }
+
+    /// Lists the tools anew. Where that fails the old list stands.
+    pub(super) async fn relist(&self, connection: &Connection) {
+        let listing = catalog::list(self.name(), &connection.peer);
+        if let Ok(Ok(newer)) = tokio::time::timeout(self.options.start_timeout, listing).await {
+            self.set_catalog(newer);
+        }
     }
 
     /// The connection, opened if need be. All who ask while it opens wait for the same one.
@@ -278,6 +284,7 @@ impl Server {
     /// Opens a connection and hands it to its supervisor; runs on its own, so that a caller who
     /// gives up does not take the start with it.
     async fn start(self: Arc<Self>) {
+        let _watch = Watch(Arc::clone(&self));
         let closing = self.closing.clone();
         let opening = Box::pin(self.open());
         let opened = tokio::select! {
@@ -367,6 +374,18 @@ impl Server {
         Status {
             server: self.name().clone(),
             state,
+        }
+    }
+}
+
+/// Sees to it that nobody waits for a start or a supervision that panicked.
+struct Watch(Arc<Server>);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0
+                .rest(self.0.down("is gone: its supervision broke down"));
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Watches a connection until it ends, says why it did, and leaves nothing behind.
 
-use super::catalog;
 use super::connection::{Connection, Era};
 use super::handler::Handler;
 use super::lines::Fault;
@@ -196,9 +195,7 @@ async fn relist(server: Arc<Server>, connection: Arc<Connection>) {
         loop {
             connection.changed.notified().await;
             tokio::time::sleep(RELIST_PAUSE).await;
-            if let Ok(tools) = catalog::list(server.name(), &connection.peer).await {
-                server.set_catalog(tools);
-            }
+            server.relist(&connection).await;
         }
     };
     tokio::join!(relisting, subscribe(&connection));

@@ -1,36 +1,26 @@
 //! The shape of every answer to a tool call.
 
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
-use tramline_core::failure::Failure;
 use tramline_core::graph::Graph;
-use tramline_core::ids::{Checkpoint, NodeIx, RunId, Seq};
+use tramline_core::ids::{Checkpoint, RunId, Seq};
 use tramline_core::journal::{Outcome, Pause};
-use tramline_core::{Map, Value};
+use tramline_core::{Map, Value, trace};
 use tramline_engine::Fault;
 
 /// How a run ended, for its caller.
 pub(super) fn outcome(graph: &Graph, run: &RunId, outcome: &Outcome) -> CallToolResult {
-    match outcome {
-        Outcome::Completed { result } => success(result),
-        Outcome::Failed { failure, node } => failed(graph, run, failure, *node),
-        Outcome::Rejected { node, why } => {
-            let mut error = error_of(graph, run, "rejected", *node);
-            error.insert("message", said("a person said no", why.as_deref()).into());
-            errored(error)
-        }
-        Outcome::Aborted { by, why } => {
-            let mut error = error_of(graph, run, "aborted", None);
-            error.insert(
-                "message",
-                said(&format!("aborted by {by}"), why.as_deref()).into(),
-            );
-            errored(error)
-        }
+    if let Outcome::Completed { result } = outcome {
+        return success(result);
     }
-}
-
-fn said(what: &str, why: Option<&str>) -> String {
-    why.map_or_else(|| what.to_owned(), |why| format!("{what}: {why}"))
+    let how = trace::outcome(graph, outcome);
+    let told = how.get("error").and_then(Value::as_object).cloned();
+    let mut error = Map::new();
+    error.insert("status", how.get("status").cloned().unwrap_or_default());
+    for (key, value) in told.unwrap_or_default() {
+        error.insert(key, value);
+    }
+    error.insert("run_id", run.as_str().into());
+    errored(error)
 }
 
 /// A result: an object goes in as it is, anything else under `result`; text always beside it.
@@ -63,25 +53,6 @@ pub(super) fn output_schema(schema: &Value) -> JsonObject {
     }
 }
 
-fn failed(graph: &Graph, run: &RunId, failure: &Failure, node: Option<NodeIx>) -> CallToolResult {
-    let mut error = error_of(graph, run, failure.kind.code(), node);
-    error.insert("message", failure.message.as_str().into());
-    if let Some(data) = &failure.data {
-        error.insert("data", data.clone());
-    }
-    errored(error)
-}
-
-fn error_of(graph: &Graph, run: &RunId, code: &str, node: Option<NodeIx>) -> Map {
-    let mut error = Map::new();
-    error.insert("code", code.into());
-    if let Some(node) = node {
-        error.insert("node", graph.node(node).id.clone().into());
-    }
-    error.insert("run_id", run.as_str().into());
-    error
-}
-
 /// A run that waits for a person: nothing failed, but there is no result to give.
 pub(super) fn paused(graph: &Graph, run: &RunId, pauses: &[(Seq, Pause)]) -> CallToolResult {
     let waiting = pauses.iter().map(|(seq, pause)| {
@@ -111,7 +82,9 @@ pub(super) fn paused(graph: &Graph, run: &RunId, pauses: &[(Seq, Pause)]) -> Cal
         }
         Value::from(shown)
     });
-    let mut error = error_of(graph, run, "paused", None);
+    let mut error = Map::new();
+    error.insert("status", "paused".into());
+    error.insert("run_id", run.as_str().into());
     let message = format!("the run waits for a person; `tramline runs show {run}` tells for what");
     error.insert("message", message.into());
     error.insert("waiting", Value::array(waiting));

@@ -13,7 +13,7 @@ use tramline_mcp::client::{Options, Servers, State};
 use tramline_mcp::config::{ServerConfig, read};
 
 /// More than anything here should take on a busy machine.
-pub(crate) const SOON: Duration = Duration::from_secs(20);
+pub(crate) const SOON: Duration = Duration::from_secs(60);
 
 /// The environment variable by which a test finds its own children again.
 const MARK: &str = "UNRULY_MARK";
@@ -44,7 +44,7 @@ pub(crate) fn json(text: &str) -> Value {
 /// Short waits, so that tests of waiting do not wait long.
 pub(crate) fn options() -> Options {
     Options {
-        start_timeout: Duration::from_secs(10),
+        start_timeout: SOON,
         ping_timeout: Duration::from_millis(500),
         rest_first: Duration::from_millis(10),
         stop_grace: Duration::from_millis(300),

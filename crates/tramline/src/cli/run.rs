@@ -6,12 +6,12 @@ use crate::wire::{self, Origin};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_core::Value;
 use tramline_core::formats::yaml_graph::Document;
 use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId, Seq};
 use tramline_core::journal::{Event, Outcome, Pause};
 use tramline_core::text::nearest;
+use tramline_core::{Map, Value, trace};
 use tramline_engine::{Ended, Engine, Fault, Handle, Start};
 
 /// Runs shorter than this are shown when they are over: nobody could have watched them.
@@ -172,85 +172,52 @@ async fn watch(
 }
 
 fn tell(graph: &Graph, run: &RunId, ended: Ended, json: bool) -> Done {
-    let node = |at: &Option<tramline_core::ids::NodeIx>| at.map(|at| graph.node(at).id.to_string());
-    match ended {
-        Ended::Finished(Outcome::Completed { result }) => {
-            if json {
-                output::line(
-                    &serde_json::json!({ "run_id": run, "status": "completed", "result": result }),
-                );
-            } else {
-                output::text_line(&match &result {
-                    Value::String(text) => text.to_string(),
-                    other => other.to_json_pretty(),
-                });
-            }
-            Ok(Exit::Done)
-        }
-        Ended::Finished(Outcome::Failed { failure, node: at }) => {
-            let at_node = node(&at).map_or_else(String::new, |id| format!(" at `{id}`"));
-            let message = format!(
-                "{failure}{at_node} (tramline explain {})",
-                failure.kind.code()
-            );
-            let error = serde_json::json!({
-                "code": failure.kind.code(), "message": failure.message, "node": node(&at), "data": failure.data,
-            });
-            Ok(unhappy(json, run, "failed", Exit::Failed, error, &message))
-        }
-        Ended::Finished(Outcome::Rejected { node: at, why }) => {
-            let message = format!(
-                "rejected{}",
-                why.map_or_else(String::new, |why| format!(": {why}"))
-            );
-            let error = serde_json::json!({ "message": message, "node": node(&at) });
-            Ok(unhappy(
-                json,
-                run,
-                "rejected",
-                Exit::Rejected,
-                error,
-                &message,
-            ))
-        }
-        Ended::Finished(Outcome::Aborted { by, why }) => {
-            let message = format!(
-                "aborted by {by}{}",
-                why.map_or_else(String::new, |why| format!(": {why}"))
-            );
-            let error = serde_json::json!({ "message": message });
-            Ok(unhappy(json, run, "aborted", Exit::Failed, error, &message))
-        }
-        Ended::Paused(pauses) => Ok(paused(graph, run, &pauses, json)),
+    let outcome = match ended {
+        Ended::Finished(outcome) => outcome,
+        Ended::Paused(pauses) => return Ok(paused(graph, run, &pauses, json)),
         Ended::Stopped => {
             let message = format!("interrupted; `tramline runs resume {run}` goes on");
-            let error = serde_json::json!({ "message": message });
-            Ok(unhappy(
-                json,
-                run,
-                "interrupted",
-                Exit::Interrupted,
-                error,
-                &message,
-            ))
+            if json {
+                let error = serde_json::json!({ "message": message });
+                output::line(&serde_json::json!({
+                    "run_id": run, "status": "interrupted", "error": error }));
+            } else {
+                output::complain(&message);
+            }
+            return Ok(Exit::Interrupted);
+        }
+    };
+    if json {
+        let mut shown = Map::new();
+        shown.insert("run_id", run.as_str().into());
+        let how = trace::outcome(graph, &outcome);
+        for (key, value) in how.as_object().into_iter().flat_map(Map::iter) {
+            shown.insert(key.clone(), value.clone());
+        }
+        output::line(&shown);
+    } else {
+        match &outcome {
+            Outcome::Completed {
+                result: Value::String(text),
+            } => output::text_line(text),
+            Outcome::Completed { result } => output::text_line(&result.to_json_pretty()),
+            Outcome::Failed { failure, node } => {
+                let at = node.map_or_else(String::new, |at| format!(" at `{}`", graph.node(at).id));
+                let code = failure.kind.code();
+                output::complain(&format!("{failure}{at} (tramline explain {code})"));
+            }
+            Outcome::Rejected { .. } | Outcome::Aborted { .. } => {
+                let how = trace::outcome(graph, &outcome);
+                let message = how.get("error").and_then(|error| error.get("message"));
+                output::complain(message.and_then(Value::as_str).unwrap_or_default());
+            }
         }
     }
-}
-
-fn unhappy(
-    json: bool,
-    run: &RunId,
-    status: &str,
-    exit: Exit,
-    error: serde_json::Value,
-    message: &str,
-) -> Exit {
-    if json {
-        output::line(&serde_json::json!({ "run_id": run, "status": status, "error": error }));
-    } else {
-        output::complain(message);
-    }
-    exit
+    Ok(match outcome {
+        Outcome::Completed { .. } => Exit::Done,
+        Outcome::Failed { .. } | Outcome::Aborted { .. } => Exit::Failed,
+        Outcome::Rejected { .. } => Exit::Rejected,
+    })
 }
 
 fn paused(graph: &Graph, run: &RunId, pauses: &[(Seq, Pause)], json: bool) -> Exit {

@@ -1,10 +1,11 @@
 //! YAML text into a document, from the parser's events.
 
 use super::build::{Builder, Built, Stop};
-use super::marks::{Span, Spot, Style};
+use super::marks::{Span, Spot, Style, place};
 use super::{DEPTH_MAX, plain, point};
 use crate::flaw::Code;
 use crate::formats::Flaws;
+use crate::text::shown;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Tag};
 use tramline_expr::Value;
 
@@ -75,25 +76,24 @@ fn take(builder: &mut Builder<'_>, event: Event<'_>, span: Span) -> Result<(), S
             let style = style_of(style);
             let value = scalar(builder, &text, style, tag.as_deref(), span);
             if builder.awaits_key() && anchor == 0 {
-                match value {
-                    Value::String(name) => {
-                        let may_merge = style == Style::Plain && tag.is_none();
-                        builder.key(name, span, may_merge);
-                    }
-                    other => builder.bad_key(span, other.kind()),
-                }
+                let may_merge = style == Style::Plain && tag.is_none();
+                key(builder, value, span, may_merge);
                 return Ok(());
             }
-            let span = if text.is_empty() && style == Style::Plain {
-                Span {
-                    start: span.start,
-                    end: span.start,
-                }
-            } else {
-                span
-            };
+            let mut span = span;
+            if text.is_empty() && style == Style::Plain {
+                // Nothing was written; the parser then gives what comes after it.
+                span.end = span.start;
+            }
             builder.scalar(value, style, span, anchor)
         }
+    }
+}
+
+fn key(builder: &mut Builder<'_>, value: Value, span: Span, may_merge: bool) {
+    match value {
+        Value::String(name) => builder.key(name, span, may_merge),
+        other => builder.bad_key(span, other.kind()),
     }
 }
 
@@ -107,48 +107,42 @@ fn scalar(
     let wanted = match tag {
         None if style == Style::Plain => None,
         None => return text.into(),
-        Some(tag) if tag.is_yaml_core_schema() => Some(tag.suffix.as_str()),
-        Some(tag) if tag.handle.is_empty() && tag.suffix == "!" => Some("str"),
+        Some(tag) if tag.is_yaml_core_schema() && tag.suffix == "str" => return text.into(),
+        Some(tag) if tag.handle.is_empty() && tag.suffix == "!" => return text.into(),
+        Some(tag) if tag.is_yaml_core_schema() && SCALAR_TAGS.contains(&tag.suffix.as_str()) => {
+            Some(tag.suffix.as_str())
+        }
         Some(tag) => {
             unknown_tag(builder, tag, span);
             return text.into();
         }
     };
-    if wanted == Some("str") {
-        return text.into();
-    }
     let Ok(value) = plain::resolve(text) else {
-        builder.flaw(
-            Code::WrongType,
-            span,
-            format!("`{text}` is a number that JSON cannot hold"),
-            "put it into quotes if it is text",
-        );
+        let message = format!("`{}` is a number that JSON cannot hold", shown(text));
+        let hint = "put it into quotes if it is text";
+        builder.flaw(Code::WrongType, span, message, hint);
         return Value::Null;
     };
-    let fits = match wanted {
-        None => true,
-        Some("int") => value.as_i64().is_some() || value.as_u64().is_some(),
-        Some("float") => value.as_f64().is_some(),
-        Some("bool") => value.as_bool().is_some(),
-        Some("null") => value.is_null(),
-        Some(_) => {
-            if let Some(tag) = tag {
-                unknown_tag(builder, tag, span);
-            }
-            true
-        }
-    };
-    if !fits {
-        let wanted = wanted.unwrap_or_default();
-        builder.flaw(
-            Code::WrongType,
-            span,
-            format!("`!!{wanted}` does not fit what follows it"),
-            "remove the tag, or mend the value",
-        );
+    if let Some(wanted) = wanted
+        && !fits(&value, wanted)
+    {
+        let message = format!("`!!{wanted}` does not fit what follows it");
+        let hint = "remove the tag, or mend the value";
+        builder.flaw(Code::WrongType, span, message, hint);
     }
     value
+}
+
+/// The tags that say what a text without quotes means.
+const SCALAR_TAGS: [&str; 4] = ["int", "float", "bool", "null"];
+
+fn fits(value: &Value, tag: &str) -> bool {
+    match value {
+        Value::Number(number) => tag == "float" || (tag == "int" && number.as_f64().fract() == 0.0),
+        Value::Bool(_) => tag == "bool",
+        Value::Null => tag == "null",
+        Value::String(_) | Value::Array(_) | Value::Object(_) => false,
+    }
 }
 
 fn container_tag(builder: &mut Builder<'_>, tag: Option<&Tag>, fitting: &str, span: Span) {
@@ -169,57 +163,74 @@ fn unknown_tag(builder: &mut Builder<'_>, tag: &Tag, span: Span) {
     builder.flaw(
         Code::WrongType,
         span,
-        format!("the tag `{}` means nothing here", crate::text::shown(&name)),
+        format!("the tag `{}` means nothing here", shown(&name)),
         "remove it: values are those that JSON has",
     );
 }
 
-/// What the parser could not read, with a hint for the slips that people make most.
+/// What the parser could not read.
 fn syntax(error: &ScanError, text: &str, flaws: &mut Flaws) {
-    let marker = *error.marker();
-    let at = spot_of(marker);
-    let span = Span {
-        start: at,
-        end: Spot {
-            index: at.index + 1,
-            line: at.line,
-            column: at.column + 1,
-        },
+    let start = spot_of(*error.marker());
+    let end = Spot {
+        index: start.index + 1,
+        line: start.line,
+        column: start.column + 1,
     };
-    let line = text.lines().nth(marker.line().saturating_sub(1));
-    let line = line.unwrap_or_default();
-    let indent: &str = &line[..line.len() - line.trim_start().len()];
+    let place = place(Span { start, end }, String::new());
     let info = error.info();
     if info.contains("recursion limit") {
         // The parser looks ahead, so its own bound may come before ours.
         let message = format!("nested deeper than the {DEPTH_MAX} levels allowed");
         let hint = "flatten it: no workflow needs so many levels";
-        let place = super::marks::place(span, String::new());
         return flaws.add(Code::Unreadable, place, message, hint);
     }
-    let hint = if indent.contains('\t') || info.contains("tab") {
-        "indent with spaces, never with tabs"
-    } else if info.contains("mapping values are not allowed") {
-        "put text that holds `: ` into quotes, or check the indentation"
-    } else if info.contains("unknown anchor") {
-        "define it before with `&name`, or put text that starts with `*` into quotes"
-    } else if info.contains("quoted scalar") {
-        "close the quotes"
-    } else if info.contains("unexpected character") {
-        "put text that starts with it into quotes"
-    } else if info.contains("expected key") || info.contains("block collection") {
-        "check the indentation: items of one list or object begin in one column"
-    } else if info.contains("flow") || info.contains("bracket") || info.contains("','") {
-        "check that brackets, braces and commas match"
-    } else {
-        "check indentation, quotes and brackets near this place"
-    };
+    let line = text.lines().nth(place.line.saturating_sub(1));
+    let hint = hint(info, line.unwrap_or_default());
     flaws.add(
         Code::Syntax,
-        super::marks::place(span, String::new()),
+        place,
         format!("this is not YAML: {info}"),
         hint,
     );
+}
+
+/// What to do about the slips that people make most, by the parser's words.
+fn hint(info: &str, line: &str) -> &'static str {
+    let indentation = &line[..line.len() - line.trim_start().len()];
+    if indentation.contains('\t') {
+        return "indent with spaces, never with tabs";
+    }
+    const HINTS: [(&str, &str); 10] = [
+        ("tab", "indent with spaces, never with tabs"),
+        (
+            "mapping values are not allowed",
+            "put text that holds `: ` into quotes, or check the indentation",
+        ),
+        (
+            "unknown anchor",
+            "define it before with `&name`, or put text that starts with `*` into quotes",
+        ),
+        ("quoted scalar", "close the quotes"),
+        (
+            "unexpected character",
+            "put text that starts with it into quotes",
+        ),
+        (
+            "expected key",
+            "check the indentation: items of one list or object begin in one column",
+        ),
+        (
+            "block collection",
+            "check the indentation: items of one list or object begin in one column",
+        ),
+        ("flow", "check that brackets, braces and commas match"),
+        ("bracket", "check that brackets, braces and commas match"),
+        ("','", "check that brackets, braces and commas match"),
+    ];
+    HINTS.iter().find(|(words, _)| info.contains(words)).map_or(
+        "check indentation, quotes and brackets near this place",
+        |(_, hint)| hint,
+    )
 }
 
 fn style_of(style: ScalarStyle) -> Style {

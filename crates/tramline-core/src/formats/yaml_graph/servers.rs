@@ -78,69 +78,44 @@ fn entry(name: &str, server: At<'_>, flaws: &mut Flaws) {
         bad(server, message, "write its `command` or its `url` below it");
         return;
     }
-    for (key, wanted) in [
-        ("command", "a string"),
-        ("url", "a string"),
-        ("cwd", "a string"),
-    ] {
-        if let Some(field) = fields::given(server, key)
-            && field
-                .value
-                .as_str()
-                .is_none_or(|text| text.trim().is_empty())
-        {
-            let message = format!("`{key}` of {owner} must be {wanted} that is not empty");
+    for key in ["command", "url", "cwd"] {
+        let empty = |value: &Value| value.as_str().is_none_or(|text| text.trim().is_empty());
+        if let Some(field) = fields::given(server, key).filter(|field| empty(field.value)) {
+            let message = format!("`{key}` of {owner} must be a string that is not empty");
             bad(field, message, "fill it in, or remove it");
         }
     }
-    if let Some(kind) = fields::given(server, "type")
-        && !kind
-            .value
-            .as_str()
-            .is_some_and(|kind| TRANSPORTS.contains(&kind))
-    {
-        let near = kind
-            .value
-            .as_str()
-            .and_then(|given| nearest(given, TRANSPORTS.into_iter()));
-        let hint = match near {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("types are {}", fields::list(&TRANSPORTS)),
-        };
-        bad(kind, format!("{owner} has an unknown `type`"), &hint);
-    }
     lists(&owner, server, &mut bad);
-    let remote = match fields::given(server, "type").and_then(|kind| kind.value.as_str()) {
-        Some("stdio") => Some(false),
-        Some(_) => Some(true),
-        None => None,
-    };
-    let has = |key: &str| fields::given(server, key).is_some();
-    match remote {
-        Some(true) if !has("url") => {
-            bad(
-                server,
-                format!("{owner} has no `url`"),
-                "add the `url` it is reached at",
-            );
-        }
-        Some(false) if !has("command") => {
-            bad(
-                server,
-                format!("{owner} has no `command`"),
-                "add the `command` that starts it",
-            );
-        }
-        None if !has("command") && !has("url") => {
-            let message = format!("{owner} has neither `command` nor `url`");
-            bad(
-                server,
-                message,
-                "add the `command` that starts it, or its `url`",
-            );
-        }
-        Some(_) | None => {}
+    let kind = fields::given(server, "type");
+    if let Some(kind) = kind {
+        transport(&owner, kind, &mut bad);
     }
+    let has = |key: &str| fields::given(server, key).is_some();
+    let (what, hint) = match kind.and_then(|kind| kind.value.as_str()) {
+        Some("stdio") if !has("command") => ("no `command`", "add the `command` that starts it"),
+        Some(kind) if kind != "stdio" && !has("url") => {
+            ("no `url`", "add the `url` it is reached at")
+        }
+        None if !has("command") && !has("url") => (
+            "neither `command` nor `url`",
+            "add the `command` that starts it, or its `url`",
+        ),
+        Some(_) | None => return,
+    };
+    bad(server, format!("{owner} has {what}"), hint);
+}
+
+/// Checks how a server is reached.
+fn transport(owner: &str, kind: At<'_>, bad: &mut impl FnMut(At<'_>, String, &str)) {
+    let given = kind.value.as_str().unwrap_or_default();
+    if TRANSPORTS.contains(&given) {
+        return;
+    }
+    let hint = match nearest(given, TRANSPORTS.into_iter()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("types are {}", fields::list(&TRANSPORTS)),
+    };
+    bad(kind, format!("{owner} has an unknown `type`"), &hint);
 }
 
 /// Checks `args`, `env` and `headers`.

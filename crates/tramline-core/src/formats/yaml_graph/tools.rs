@@ -85,7 +85,6 @@ fn tool<'t>(
     tools: &mut Tools,
     flaws: &mut Flaws,
 ) {
-    let before = flaws.count();
     let name = name(at, names, flaws);
     let owner = match name {
         Some((name, _)) => format!("tool `{}`", shown(name)),
@@ -97,34 +96,32 @@ fn tool<'t>(
     let title = fields::text(at, "title", flaws);
     let input = input_schema(at, &owner, flaws);
     let output = fields::given(at, "outputSchema").and_then(|at| schema(at, "outputSchema", flaws));
-    let limits = limits::read(at, bounds, flaws);
-    let ends = Ends::read(at, flaws);
     let text = |found: Option<(&Str, At<'_>)>| found.map(|(text, _)| text.clone());
-    let mut tool = Tool {
+    let mut workflow = Workflow {
         name: text(name).unwrap_or_default(),
-        at: name.map_or(at, |(_, at)| at),
-        nodes: Vec::new(),
-    };
-    let Some(nodes) = nodes(at, &tool.name, &owner, &ends, shared, flaws) else {
-        return;
-    };
-    tool.nodes = nodes;
-    let broken = flaws.fatal_since(before) || tool.nodes.iter().any(|draft| draft.broken);
-    ends.supply(&mut tool.nodes, flaws);
-    tools.calls.extend(calls::of(&tool));
-    let workflow = Workflow {
-        name: tool.name.clone(),
         title: text(title),
         description: text(description),
         input_schema: input.as_ref().map(|(schema, _)| schema.clone()),
         output_schema: output.as_ref().map(|(schema, _)| schema.clone()),
-        nodes: tool.nodes.iter().map(|draft| draft.node.clone()).collect(),
-        edges: edges(&tool).map(|(edge, _)| edge.clone()).collect(),
-        limits,
+        limits: limits::read(at, bounds, flaws),
         ..Workflow::default()
     };
-    let graph = places::build(workflow, &tool, broken, flaws);
-    if let Some(graph) = graph {
+    let ends = Ends::read(at, flaws);
+    let Some(mut nodes) = nodes(at, &workflow.name, &owner, &ends, shared, flaws) else {
+        return;
+    };
+    let before = flaws.count();
+    ends.supply(&mut nodes, flaws);
+    let broken = flaws.fatal_since(before) || nodes.iter().any(|draft| draft.broken);
+    let tool = Tool {
+        name: workflow.name.clone(),
+        at: name.map_or(at, |(_, at)| at),
+        nodes,
+    };
+    tools.calls.extend(calls::of(&tool));
+    workflow.nodes = tool.nodes.iter().map(|draft| draft.node.clone()).collect();
+    workflow.edges = edges(&tool).map(|(edge, _)| edge.clone()).collect();
+    if let Some(graph) = places::build(workflow, &tool, broken, flaws) {
         graph.keep_checkers(input.map(|(_, made)| made), output.map(|(_, made)| made));
         tools.workflows.push(Arc::new(graph));
     }

@@ -49,19 +49,18 @@ pub(super) async fn main(common: Common, verb: Show) -> Done {
         show_step(step, most);
     }
     for asked in &trace.pauses {
-        let answer = asked
-            .answer
-            .as_ref()
-            .map_or_else(|| "waits".to_owned(), |answer| format!("{answer:?}"));
         let about = asked.node.as_deref().unwrap_or("the run");
+        let answer = match (&asked.answer, &asked.by) {
+            (Some(answer), Some(note)) => format!("{answer} by {}", note.by),
+            _ => "waits for an answer".to_owned(),
+        };
         output::text_line(&format!(
-            "asked   {about}: {:?} -> {answer}  {}",
-            asked.pause, asked.checkpoint
+            "asked   {} at {about}: {answer}  {}",
+            asked.kind, asked.checkpoint
         ));
     }
     if let Some(outcome) = &trace.outcome {
-        let value = serde_json::to_value(outcome).unwrap_or_default();
-        output::text_line(&format!("outcome {}", brief(&value.into(), most)));
+        output::text_line(&format!("outcome {}", brief(outcome, most)));
     }
     Ok(Exit::Done)
 }

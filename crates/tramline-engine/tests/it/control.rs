@@ -1,0 +1,351 @@
+//! Words from outside: approvals, aborts, patches, two processes at one run.
+
+use crate::support::{Tasks, engine, load, name, tools};
+use std::sync::Arc;
+use std::time::Duration;
+use tramline_core::graph::{Graph, Patch};
+use tramline_core::ids::{Checkpoint, ToolName};
+use tramline_core::journal::{Answer, Event, Outcome, Pause, Policy};
+use tramline_core::workflow::{Action, Edge, Join, Node, Template, Workflow};
+use tramline_core::{Str, Value};
+use tramline_engine::seams::{Hints, Status};
+use tramline_engine::testing::{FakeTools, MemoryStore};
+use tramline_engine::{Ended, Engine, Fault, Options, Start};
+
+fn call(tool: &str) -> Action {
+    let arguments = Template::Literal(Value::object::<Str>([]));
+    Action::Call {
+        tool: ToolName::new("t", tool),
+        arguments,
+    }
+}
+
+fn chain(middle: Node) -> Arc<Graph> {
+    let id = middle.id.clone();
+    let workflow = Workflow {
+        name: "chain".into(),
+        nodes: vec![
+            Node::new("entry", Action::Entry),
+            middle,
+            Node::new("exit", Action::Exit),
+        ],
+        edges: vec![Edge::new("entry", id.clone()), Edge::new(id, "exit")],
+        ..Workflow::default()
+    };
+    Arc::new(Graph::build(workflow).unwrap().0)
+}
+
+async fn paused_for_approval(engine: &Engine) -> Checkpoint {
+    let node = Node {
+        approval: Some("it writes".into()),
+        ..Node::new("write", call("work"))
+    };
+    let handle = engine
+        .start(Start::new(chain(node), Value::Null))
+        .await
+        .unwrap();
+    let run = handle.run.clone();
+    let Ended::Paused(pauses) = handle.ended().await.unwrap() else {
+        panic!("it did not pause")
+    };
+    assert!(matches!(pauses[0].1, Pause::Approval { .. }));
+    Checkpoint {
+        run,
+        seq: pauses[0].0,
+    }
+}
+
+#[tokio::test]
+async fn an_approval_is_answered_once_and_by_whom_is_kept() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine(&store, &tools);
+    let asked = paused_for_approval(&engine).await;
+    let row = engine.store().row(&asked.run).await.unwrap().unwrap();
+    assert_eq!((row.head.status, row.driven), (Status::Paused, false));
+    let why = Some("looks right".to_owned());
+    engine
+        .approve(&asked, true, "ann".into(), why.clone())
+        .await
+        .unwrap();
+    let late = engine
+        .approve(&asked, false, "bob".into(), None)
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(&late, Fault::Stale { current, .. } if current.is_empty()),
+        "{late}"
+    );
+    let ended = engine
+        .resume(&asked.run)
+        .await
+        .unwrap()
+        .ended()
+        .await
+        .unwrap();
+    assert!(matches!(ended, Ended::Finished(Outcome::Completed { .. })));
+    let loaded = load(&engine, &asked.run).await;
+    let said = loaded.entries.iter().find_map(|entry| match &entry.event {
+        Event::Answered {
+            answer, by, why, ..
+        } => Some((answer.clone(), by.clone(), why.clone())),
+        _ => None,
+    });
+    assert_eq!(said, Some((Answer::Proceed, "ann".into(), why)));
+}
+
+#[tokio::test]
+async fn a_no_ends_the_run_and_nothing_is_called() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine(&store, &tools);
+    let asked = paused_for_approval(&engine).await;
+    engine
+        .approve(&asked, false, "bob".into(), Some("no".into()))
+        .await
+        .unwrap();
+    let ended = engine
+        .resume(&asked.run)
+        .await
+        .unwrap()
+        .ended()
+        .await
+        .unwrap();
+    assert!(
+        matches!(ended, Ended::Finished(Outcome::Rejected { .. })),
+        "{ended:?}"
+    );
+    assert!(tools.calls().is_empty());
+}
+
+#[tokio::test]
+async fn answers_that_fit_no_question_are_refused() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine(&store, &tools);
+    let asked = paused_for_approval(&engine).await;
+    let wrong = engine
+        .answer(&asked, Answer::Retry, "me".into(), None)
+        .await
+        .unwrap_err();
+    assert!(matches!(wrong, Fault::Refused(_)), "{wrong}");
+    let elsewhere = Checkpoint {
+        seq: asked.seq + 7,
+        ..asked.clone()
+    };
+    let stale = engine
+        .approve(&elsewhere, true, "me".into(), None)
+        .await
+        .unwrap_err();
+    assert!(stale.to_string().contains(&asked.to_string()), "{stale}");
+}
+
+/// A tool that begins and never ends by itself.
+fn endless() -> Arc<FakeTools> {
+    Arc::new(
+        FakeTools::new().tool("t", "endless", Hints::default(), |_| async {
+            std::future::pending::<()>().await;
+            Ok(Value::Null)
+        }),
+    )
+}
+
+async fn until_called(tools: &FakeTools) {
+    while tools.calls().is_empty() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+#[tokio::test]
+async fn an_abort_from_another_process_ends_a_running_call() {
+    let (store, tools) = (MemoryStore::new(), endless());
+    let (mine, yours) = (engine(&store, &tools), engine(&store.process(), &tools));
+    let handle = mine
+        .start(Start::new(
+            chain(Node::new("hang", call("endless"))),
+            Value::Null,
+        ))
+        .await
+        .unwrap();
+    let run = handle.run.clone();
+    until_called(&tools).await;
+    let taken = yours.resume(&run).await.err().unwrap();
+    assert!(matches!(taken, Fault::Elsewhere { .. }), "{taken}");
+    yours.abort(&run, "bob".into(), None).await.unwrap();
+    let ended = tokio::time::timeout(Duration::from_secs(5), handle.ended())
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(
+        matches!(ended, Ended::Finished(Outcome::Aborted { .. })),
+        "{ended:?}"
+    );
+    assert!(matches!(
+        yours.resume(&run).await.err().unwrap(),
+        Fault::Over { .. }
+    ));
+}
+
+#[tokio::test]
+async fn the_end_of_its_time_ends_a_running_call() {
+    let (store, tools) = (MemoryStore::new(), endless());
+    let engine = engine(&store, &tools);
+    let mut workflow = Workflow::clone(&chain(Node::new("hang", call("endless"))).workflow);
+    workflow.limits.active_ms_max = 60;
+    let graph = Arc::new(Graph::build(workflow).unwrap().0);
+    let handle = engine.start(Start::new(graph, Value::Null)).await.unwrap();
+    let Ended::Finished(Outcome::Failed { failure, .. }) = handle.ended().await.unwrap() else {
+        panic!("it did not fail");
+    };
+    assert!(failure.message.contains("maxExecutionTimeMs"), "{failure}");
+}
+
+#[tokio::test]
+async fn a_stopped_engine_leaves_a_run_to_be_resumed() {
+    let (store, tools) = (MemoryStore::new(), endless());
+    let mine = engine(&store, &tools);
+    let handle = mine
+        .start(Start::new(
+            chain(Node::new("hang", call("endless"))),
+            Value::Null,
+        ))
+        .await
+        .unwrap();
+    let run = handle.run.clone();
+    until_called(&tools).await;
+    mine.stop();
+    assert_eq!(handle.ended().await.unwrap(), Ended::Stopped);
+    let yours = engine(&store.process(), &tools);
+    let Ended::Paused(pauses) = yours.resume(&run).await.unwrap().ended().await.unwrap() else {
+        panic!("nobody asked");
+    };
+    assert!(matches!(pauses[0].1, Pause::InDoubt { .. }), "{pauses:?}");
+}
+
+#[tokio::test]
+async fn a_patch_adds_tasks_after_what_is_done() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine(&store, &tools);
+    let tasks = Tasks {
+        waits_for: vec![vec![], vec![0]],
+        fails: vec![false; 2],
+        repeatable: vec![true; 2],
+    };
+    let mut start = Start::new(tasks.graph(), Value::Null);
+    start.policy = Policy::Layered;
+    let handle = engine.start(start).await.unwrap();
+    let run = handle.run.clone();
+    let Ended::Paused(pauses) = handle.ended().await.unwrap() else {
+        panic!("no layer")
+    };
+    let patch = Patch {
+        nodes: vec![Node {
+            join: Join::All,
+            ..Node::new("more", call("look"))
+        }],
+        edges: vec![Edge::new(name(0), "more"), Edge::new(name(1), "more")],
+    };
+    let wrong = Patch {
+        edges: vec![Edge::new("nowhere", "more")],
+        ..patch.clone()
+    };
+    assert!(engine.amend(&run, wrong, "me".into()).await.is_err());
+    engine.amend(&run, patch, "me".into()).await.unwrap();
+    let mut at = pauses[0].0;
+    loop {
+        let asked = Checkpoint {
+            run: run.clone(),
+            seq: at,
+        };
+        engine
+            .answer(&asked, Answer::Proceed, "me".into(), None)
+            .await
+            .unwrap();
+        match engine.resume(&run).await.unwrap().ended().await.unwrap() {
+            Ended::Paused(pauses) => at = pauses[0].0,
+            Ended::Finished(Outcome::Completed { result }) => {
+                assert!(result.get("more").is_some(), "{result}");
+                break;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn events_can_be_followed_from_another_process() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let (mine, yours) = (engine(&store, &tools), engine(&store.process(), &tools));
+    let tasks = Tasks {
+        waits_for: vec![vec![], vec![0]],
+        fails: vec![false; 2],
+        repeatable: vec![false; 2],
+    };
+    let handle = mine
+        .start(Start::new(tasks.graph(), Value::Null))
+        .await
+        .unwrap();
+    let mut follow = yours.subscribe(handle.run.clone(), 0);
+    let mut seqs = Vec::new();
+    while let Some(entry) = follow.next().await.unwrap() {
+        seqs.push(entry.seq);
+    }
+    assert_eq!(seqs, (1..=seqs.len() as u64).collect::<Vec<_>>());
+    handle.ended().await.unwrap();
+}
+
+#[tokio::test]
+async fn unfinished_runs_go_on_at_start_up() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    store.crash_after(1);
+    let tasks = Tasks {
+        waits_for: vec![vec![], vec![0]],
+        fails: vec![false; 2],
+        repeatable: vec![true; 2],
+    };
+    let mine = engine(&store, &tools);
+    let _ = mine
+        .start(Start::new(tasks.graph(), Value::Null))
+        .await
+        .unwrap()
+        .ended()
+        .await;
+    let yours = engine(&store.process(), &tools);
+    let recovered = yours.recover(|_| true).await.unwrap();
+    assert_eq!((recovered.driven.len(), recovered.left.len()), (1, 0));
+    for handle in recovered.driven {
+        assert!(matches!(
+            handle.ended().await.unwrap(),
+            Ended::Finished(Outcome::Completed { .. })
+        ));
+    }
+}
+
+#[tokio::test]
+async fn no_more_steps_at_once_than_the_width() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    static NOW: AtomicUsize = AtomicUsize::new(0);
+    static MOST: AtomicUsize = AtomicUsize::new(0);
+    let tools = FakeTools::new().tool("t", "look", Hints::default(), |_| async {
+        MOST.fetch_max(NOW.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        NOW.fetch_sub(1, Ordering::SeqCst);
+        Ok(Value::Null)
+    });
+    let tasks = Tasks {
+        waits_for: vec![vec![]; 12],
+        fails: vec![false; 12],
+        repeatable: vec![true; 12],
+    };
+    let options = Options {
+        width: 3,
+        ..Options::default()
+    };
+    let engine = Engine::new(Arc::new(MemoryStore::new()), Arc::new(tools), options);
+    let handle = engine
+        .start(Start::new(tasks.graph(), Value::Null))
+        .await
+        .unwrap();
+    assert!(matches!(
+        handle.ended().await.unwrap(),
+        Ended::Finished(Outcome::Completed { .. })
+    ));
+    assert_eq!(MOST.load(Ordering::SeqCst), 3);
+}

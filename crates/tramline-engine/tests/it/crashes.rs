@@ -1,0 +1,205 @@
+//! A crash after every single append ends in the same result, and nothing is called twice
+//! without somebody having said so.
+
+use crate::layers::{any_tasks, block_on};
+use crate::support::{done, ended, engine, load, result, tools};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tramline_core::graph::Graph;
+use tramline_core::ids::{Checkpoint, RunId};
+use tramline_core::journal::{Answer, Outcome, Pause};
+use tramline_core::workflow::{Action, Choice, Edge, Limits, Node, Workflow};
+use tramline_core::{Str, Value};
+use tramline_engine::testing::{Called, FakeTools, MemoryStore};
+use tramline_engine::{Ended, Engine, Fault, Start};
+
+/// Resumes a run until it ends, answering truthfully whether a doubtful call happened.
+async fn finish(engine: &Engine, tools: &FakeTools, run: &RunId) -> Option<Outcome> {
+    loop {
+        let handle = match engine.resume(run).await {
+            Ok(handle) => handle,
+            Err(Fault::NotFound(_)) => return None,
+            Err(Fault::Over { .. }) => return load(engine, run).await.run.outcome,
+            Err(fault) => panic!("{fault}"),
+        };
+        let pauses = match handle.ended().await.unwrap() {
+            Ended::Finished(outcome) => return Some(outcome),
+            Ended::Paused(pauses) => pauses,
+            Ended::Stopped => unreachable!("nobody stops it"),
+        };
+        for (seq, pause) in pauses {
+            let Pause::InDoubt { step, .. } = pause else {
+                panic!("{pause:?}")
+            };
+            let key = Str::from(format!("{run}/{step}"));
+            // What failed may be tried again: it did nothing.
+            let worked = |call: &Called| call.key == key && call.tool.tool == "work";
+            let happened = tools.calls().into_iter().find(worked);
+            let answer = match happened {
+                Some(call) => Answer::Skip {
+                    output: done(&call.arguments),
+                },
+                None => Answer::Retry,
+            };
+            let asked = Checkpoint {
+                run: run.clone(),
+                seq,
+            };
+            engine
+                .answer(&asked, answer, "me".into(), None)
+                .await
+                .unwrap();
+        }
+    }
+}
+
+/// Runs a graph with a death at every append, and compares.
+async fn try_every_crash(graph: Arc<Graph>, input: Value) {
+    let (whole, calm) = (MemoryStore::new(), tools());
+    let quiet = engine(&whole, &calm);
+    let handle = quiet
+        .start(Start::new(Arc::clone(&graph), input.clone()))
+        .await
+        .unwrap();
+    let run = handle.run.clone();
+    let Ended::Finished(reference) = handle.ended().await.unwrap() else {
+        panic!("it paused")
+    };
+    let mut steps = ended(&load(&quiet, &run).await);
+    steps.sort();
+    for appends in 1..=whole.appends() {
+        for answered in [true, false] {
+            let (store, tools) = (MemoryStore::new(), tools());
+            if answered {
+                store.crash_after(appends);
+            } else {
+                store.crash_unanswered(appends);
+            }
+            let first = engine(&store, &tools);
+            let handle = first
+                .start(Start::new(Arc::clone(&graph), input.clone()))
+                .await
+                .unwrap();
+            let run = handle.run.clone();
+            let _ = handle.ended().await;
+            let second = engine(&store.process(), &tools);
+            let outcome = finish(&second, &tools, &run).await.expect("it was durable");
+            assert_eq!(outcome, reference, "after {appends} ({answered})");
+            let loaded = load(&second, &run).await;
+            let mut counted: BTreeMap<Str, usize> = BTreeMap::new();
+            for call in tools.calls().iter().filter(|call| call.tool.tool == "work") {
+                *counted.entry(call.key.clone()).or_default() += 1;
+            }
+            assert!(counted.values().all(|&times| times == 1), "{counted:?}");
+            assert!(loaded.run.open.is_empty());
+        }
+    }
+}
+
+/// A chain of computations with ways back, each taken a bounded number of times.
+fn cyclic(backs: &[(usize, u32)]) -> Arc<Graph> {
+    let mut nodes = vec![Node::new("entry", Action::Entry)];
+    let mut edges = vec![Edge::new("entry", "c0")];
+    for (at, &(back, times)) in backs.iter().enumerate() {
+        let (own, turn) = (format!("c{at}"), format!("s{at}"));
+        let expression = format!(
+            "{{\"n\": $executionCount('{own}') + 1, \"before\": $type($previousNode()), \
+              \"last\": $nodeExecution('{own}', -1).n, \"x\": entry.x}}"
+        );
+        nodes.push(Node::new(
+            own.as_str(),
+            Action::Compute {
+                expression: expression.into(),
+            },
+        ));
+        let target = Str::from(format!("c{}", back.min(at)));
+        let onward = Str::from(if at + 1 == backs.len() {
+            "exit".to_owned()
+        } else {
+            format!("c{}", at + 1)
+        });
+        let rule = format!(r#"{{"<": [{{"var": "{own}.n"}}, {times}]}}"#);
+        let rules = vec![Choice {
+            rule: Value::from_json(&rule).unwrap(),
+            label: target.clone(),
+        }];
+        nodes.push(Node::new(
+            turn.as_str(),
+            Action::Choose {
+                rules,
+                otherwise: Some(onward.clone()),
+            },
+        ));
+        edges.push(Edge::new(own.as_str(), turn.as_str()));
+        edges.push(Edge::labelled(
+            turn.as_str(),
+            target.clone(),
+            target.clone(),
+        ));
+        edges.push(Edge::labelled(turn.as_str(), onward.clone(), onward));
+    }
+    nodes.push(Node::new("exit", Action::Exit));
+    let limits = Limits {
+        steps_max: 3_000,
+        ..Limits::default()
+    };
+    let workflow = Workflow {
+        name: "turns".into(),
+        nodes,
+        edges,
+        limits,
+        ..Workflow::default()
+    };
+    Arc::new(Graph::build(workflow).unwrap().0)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn tasks_survive_any_crash(tasks in any_tasks()) {
+        block_on(try_every_crash(tasks.graph(), "in".into()));
+    }
+
+    #[test]
+    fn cycles_survive_any_crash(backs in prop::collection::vec((0usize..5, 1u32..5), 1..5)) {
+        block_on(try_every_crash(cyclic(&backs), Value::object([("x", 7.into())])));
+    }
+}
+
+#[test]
+fn a_cycle_without_end_meets_its_limit() {
+    block_on(async {
+        let (store, tools) = (MemoryStore::new(), tools());
+        let engine = engine(&store, &tools);
+        let handle = engine
+            .start(Start::new(cyclic(&[(0, u32::MAX)]), "in".into()))
+            .await
+            .unwrap();
+        let Ended::Finished(Outcome::Failed { failure, .. }) = handle.ended().await.unwrap() else {
+            panic!("it did not fail");
+        };
+        assert!(
+            failure.message.contains("3000 steps") && failure.message.contains("maxNodeExecutions"),
+            "{failure}"
+        );
+    });
+}
+
+#[test]
+fn a_long_loop_gives_its_count() {
+    block_on(async {
+        let (store, tools) = (MemoryStore::new(), tools());
+        let engine = engine(&store, &tools);
+        let handle = engine
+            .start(Start::new(cyclic(&[(0, 900)]), "in".into()))
+            .await
+            .unwrap();
+        let Ended::Finished(outcome) = handle.ended().await.unwrap() else {
+            panic!("it paused")
+        };
+        // The exit sees what came before it: the switch and the way it picked.
+        assert_eq!(result(&outcome), &Value::from("exit"));
+    });
+}

@@ -1,0 +1,13 @@
+//! The engine over fakes: random graphs, crashes anywhere, words from outside.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test may fail loudly"
+)]
+
+mod calls;
+mod control;
+mod crashes;
+mod layers;
+mod support;

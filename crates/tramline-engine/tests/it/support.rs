@@ -1,0 +1,153 @@
+//! Graphs and tools that tests share.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tramline_core::Value;
+use tramline_core::failure::{Failure, FailureKind};
+use tramline_core::graph::Graph;
+use tramline_core::ids::{RunId, ToolName};
+use tramline_core::journal::{Event, Outcome};
+use tramline_core::workflow::{Action, Edge, Join, Node, Template, Unhandled, Workflow};
+use tramline_engine::seams::Hints;
+use tramline_engine::testing::{FakeTools, MemoryStore};
+use tramline_engine::{Engine, Loaded, Options};
+
+/// A random graph of tasks: for each node, which of the earlier ones it waits for.
+#[derive(Clone, Debug)]
+pub(crate) struct Tasks {
+    pub(crate) waits_for: Vec<Vec<usize>>,
+    /// Which ones fail.
+    pub(crate) fails: Vec<bool>,
+    /// Which ones call something that may be repeated.
+    pub(crate) repeatable: Vec<bool>,
+}
+
+pub(crate) fn name(task: usize) -> String {
+    format!("n{task}")
+}
+
+impl Tasks {
+    pub(crate) fn graph(&self) -> Arc<Graph> {
+        let nodes = (0..self.waits_for.len()).map(|task| {
+            let tool = match (self.fails[task], self.repeatable[task]) {
+                (true, _) => "fail",
+                (false, true) => "look",
+                (false, false) => "work",
+            };
+            let arguments = Template::Literal(Value::object([("task", name(task).into())]));
+            let action = Action::Call {
+                tool: ToolName::new("t", tool),
+                arguments,
+            };
+            Node {
+                join: Join::All,
+                ..Node::new(name(task), action)
+            }
+        });
+        let edges = self
+            .waits_for
+            .iter()
+            .enumerate()
+            .flat_map(|(task, before)| {
+                before
+                    .iter()
+                    .map(move |&first| Edge::new(name(first), name(task)))
+            });
+        let workflow = Workflow {
+            name: "tasks".into(),
+            nodes: nodes.collect(),
+            edges: edges.collect(),
+            unhandled: Unhandled::SkipsDependents,
+            ..Workflow::default()
+        };
+        Arc::new(Graph::build(workflow).unwrap().0)
+    }
+
+    /// Which tasks can run at all: all they wait for succeeded.
+    pub(crate) fn runs(&self) -> Vec<bool> {
+        let mut runs: Vec<bool> = Vec::new();
+        for before in &self.waits_for {
+            runs.push(
+                before
+                    .iter()
+                    .all(|&first| runs[first] && !self.fails[first]),
+            );
+        }
+        runs
+    }
+
+    /// The longest path to each task that can run.
+    pub(crate) fn layers(&self) -> BTreeMap<usize, Vec<String>> {
+        let runs = self.runs();
+        let mut depth: Vec<usize> = Vec::new();
+        let mut layers: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        for (task, before) in self.waits_for.iter().enumerate() {
+            let own = before
+                .iter()
+                .map(|&first| depth[first] + 1)
+                .max()
+                .unwrap_or(0);
+            depth.push(own);
+            if runs[task] {
+                layers.entry(own).or_default().push(name(task));
+            }
+        }
+        layers
+    }
+}
+
+/// `work` does something that must not be done twice, `look` may be repeated, `fail` fails.
+pub(crate) fn tools() -> Arc<FakeTools> {
+    let look = Hints {
+        read_only: Some(true),
+        ..Hints::default()
+    };
+    Arc::new(
+        FakeTools::new()
+            .tool("t", "work", Hints::default(), |arguments| async move {
+                Ok(done(&arguments))
+            })
+            .tool("t", "look", look, |arguments| async move {
+                Ok(done(&arguments))
+            })
+            .tool("t", "fail", Hints::default(), |_| async {
+                Err(Failure::new(FailureKind::Tool, "it does not work"))
+            }),
+    )
+}
+
+pub(crate) fn done(arguments: &Value) -> Value {
+    Value::object([("did", arguments.get("task").cloned().unwrap_or_default())])
+}
+
+pub(crate) fn engine(store: &MemoryStore, tools: &Arc<FakeTools>) -> Engine {
+    Engine::new(
+        Arc::new(store.clone()),
+        Arc::clone(tools) as _,
+        Options::default(),
+    )
+}
+
+/// The nodes of a run's ended steps, in order.
+pub(crate) fn ended(loaded: &Loaded) -> Vec<String> {
+    let id = |node: tramline_core::ids::NodeIx| loaded.run.graph.node(node).id.to_string();
+    loaded
+        .entries
+        .iter()
+        .filter_map(|entry| match &entry.event {
+            Event::StepFinished { node, .. } | Event::StepFailed { node, .. } => Some(id(*node)),
+            _ => None,
+        })
+        .collect()
+}
+
+pub(crate) fn result(outcome: &Outcome) -> &Value {
+    match outcome {
+        Outcome::Completed { result } => result,
+        other => panic!("not completed: {other:?}"),
+    }
+}
+
+pub(crate) async fn load(engine: &Engine, run: &RunId) -> Loaded {
+    engine.load(run).await.unwrap()
+}

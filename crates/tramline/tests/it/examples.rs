@@ -1,0 +1,181 @@
+//! Every example runs, gives what stands beside it, and gives the same after a crash anywhere.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tramline::builtin::{Allowed, Builtin, SERVER};
+use tramline::core::Value;
+use tramline::core::formats::yaml_graph;
+use tramline::core::graph::Graph;
+use tramline::core::ids::{Checkpoint, RunId};
+use tramline::core::journal::Outcome;
+use tramline::engine::testing::{FakeTools, MemoryStore};
+use tramline::engine::{Ended, Engine, Fault, Options, Start, Toolbox};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap()
+}
+
+struct Case {
+    name: String,
+    graph: Arc<Graph>,
+    input: Value,
+    expected: Value,
+}
+
+/// Every line of every `*.expected.json`.
+fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    let folder = root().join("examples/graphs");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|ending| ending != "yaml") {
+            continue;
+        }
+        let document = yaml_graph::read(&std::fs::read(&path).unwrap()).unwrap();
+        assert_eq!(document.warnings, [], "{}", path.display());
+        let beside = std::fs::read_to_string(path.with_extension("expected.json")).unwrap();
+        let expected = Value::from_json(&beside).unwrap();
+        for case in expected.as_array().unwrap() {
+            let tool = case.get("tool").unwrap().as_str().unwrap();
+            let graph = document
+                .workflows
+                .iter()
+                .find(|graph| graph.workflow.name == tool);
+            cases.push(Case {
+                name: format!(
+                    "{} {tool} {}",
+                    path.file_name().unwrap().display(),
+                    case.get("input").unwrap()
+                ),
+                graph: Arc::clone(graph.unwrap()),
+                input: case.get("input").unwrap().clone(),
+                expected: case.clone(),
+            });
+        }
+    }
+    assert!(cases.len() >= 15, "only {} cases", cases.len());
+    cases
+}
+
+fn engine(store: MemoryStore) -> Engine {
+    let allowed = Allowed {
+        roots: vec![root()],
+        hosts: Vec::new(),
+    };
+    let builtin = Arc::new(Builtin::new(allowed).unwrap());
+    let tools = Toolbox::new(Arc::new(FakeTools::new())).with(SERVER, builtin);
+    Engine::new(Arc::new(store), Arc::new(tools), Options::default())
+}
+
+/// Goes on with a run to its end, answering as the case says, until the process dies or it ends.
+async fn to_the_end(
+    engine: &Engine,
+    case: &Case,
+    known: Option<&RunId>,
+) -> (Option<RunId>, Result<Option<Outcome>, Fault>) {
+    let begun = match known {
+        Some(run) => engine.resume(run).await,
+        None => {
+            engine
+                .start(Start::new(Arc::clone(&case.graph), case.input.clone()))
+                .await
+        }
+    };
+    let mut handle = match begun {
+        Ok(handle) => handle,
+        Err(Fault::NotFound(_)) => return (None, Ok(None)),
+        Err(Fault::Over { run, .. }) => {
+            let outcome = engine.load(&run).await.map(|loaded| loaded.run.outcome);
+            return (Some(run), outcome);
+        }
+        Err(fault) => return (known.cloned(), Err(fault)),
+    };
+    let run = handle.run.clone();
+    loop {
+        let pauses = match handle.ended().await {
+            Ok(Ended::Finished(outcome)) => return (Some(run), Ok(Some(outcome))),
+            Ok(Ended::Stopped) => unreachable!("nobody stops it"),
+            Err(fault) => return (Some(run), Err(fault)),
+            Ok(Ended::Paused(pauses)) => pauses,
+        };
+        let yes = match case.expected.get("answer").and_then(Value::as_str) {
+            None => return (Some(run), Ok(None)),
+            Some(answer) => answer == "approve",
+        };
+        for (seq, _) in pauses {
+            let asked = Checkpoint {
+                run: run.clone(),
+                seq,
+            };
+            if let Err(fault) = engine.approve(&asked, yes, "tester".into(), None).await {
+                return (Some(run), Err(fault));
+            }
+        }
+        handle = match engine.resume(&run).await {
+            Ok(handle) => handle,
+            Err(fault) => return (Some(run), Err(fault)),
+        };
+    }
+}
+
+/// What a case expects, said of an outcome.
+fn check(case: &Case, outcome: Option<&Outcome>) {
+    let expected = |name: &str| case.expected.get(name).cloned().unwrap_or_default();
+    let name = &case.name;
+    match (expected("status").as_str().unwrap(), outcome) {
+        ("completed", Some(Outcome::Completed { result })) => {
+            assert_eq!(*result, expected("result"), "{name}");
+        }
+        ("failed", Some(Outcome::Failed { failure, node })) => {
+            let id = node
+                .map(|at| Value::from(case.graph.node(at).id.clone()))
+                .unwrap_or_default();
+            assert_eq!(
+                expected("error").get("code"),
+                Some(&failure.kind.code().into()),
+                "{name}"
+            );
+            assert_eq!(expected("error").get("node"), Some(&id), "{name}");
+        }
+        ("rejected", Some(Outcome::Rejected { .. })) | ("paused", None) => {}
+        (status, outcome) => panic!("{name}: {status} was expected, not {outcome:?}"),
+    }
+}
+
+#[tokio::test]
+async fn every_example_gives_what_stands_beside_it() {
+    for case in cases() {
+        let (_, outcome) = to_the_end(&engine(MemoryStore::new()), &case, None).await;
+        check(&case, outcome.unwrap().as_ref());
+    }
+}
+
+#[tokio::test]
+async fn a_crash_after_any_append_changes_nothing() {
+    for case in cases() {
+        let whole = MemoryStore::new();
+        let (_, outcome) = to_the_end(&engine(whole.clone()), &case, None).await;
+        let outcome = outcome.unwrap();
+        for appends in 0..=whole.appends() {
+            for answered in [true, false] {
+                let store = MemoryStore::new();
+                if answered {
+                    store.crash_after(appends);
+                } else {
+                    store.crash_unanswered(appends);
+                }
+                let (run, _) = to_the_end(&engine(store.clone()), &case, None).await;
+                let (_, again) = to_the_end(&engine(store.process()), &case, run.as_ref()).await;
+                let again = match again.unwrap() {
+                    // Nothing was durable, so there is nothing to go on with.
+                    None if appends == 0 => continue,
+                    again => again,
+                };
+                assert_eq!(again, outcome, "{} after {appends} ({answered})", case.name);
+            }
+        }
+    }
+}
