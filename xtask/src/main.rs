@@ -15,6 +15,7 @@ mod paths;
 mod schemas;
 mod setup;
 mod shell;
+mod soak;
 mod test;
 mod tidy;
 
@@ -45,6 +46,11 @@ const VERBS: &[Verb] = &[
         name: "schemas",
         help: "write the generated JSON Schemas to schemas/",
         run: schemas::run,
+    },
+    Verb {
+        name: "soak",
+        help: "crash: kill the program at random moments, nothing may be lost; --kills N, --seed N, --debug",
+        run: soak::run,
     },
 ];
 

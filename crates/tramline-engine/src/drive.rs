@@ -124,7 +124,7 @@ impl Driver {
             // Cancelled calls get the time to tell their servers, without anybody waiting.
             let mut rest = std::mem::take(&mut self.under_way);
             let grace = self.inner.options.cancel_grace;
-            tokio::spawn(async move {
+            self.inner.tasks.spawn(async move {
                 let _ = tokio::time::timeout(grace, async { while rest.next().await.is_some() {} })
                     .await;
             });

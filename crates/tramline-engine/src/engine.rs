@@ -16,12 +16,14 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use tramline_core::graph::{Graph, Patch};
 use tramline_core::ids::{Checkpoint, RunId, Seq};
 use tramline_core::journal::{self, Answer, Entry, Event, Outcome, Policy, Started};
 use tramline_core::run::Run;
 use tramline_core::{Str, Value};
 
+mod close;
 mod follow;
 mod load;
 
@@ -71,6 +73,8 @@ pub(crate) struct Inner {
     pub(crate) tools: Arc<dyn Tools>,
     pub(crate) options: Options,
     pub(crate) stop: CancellationToken,
+    /// Drivers, and cancelled calls that still tell their servers.
+    pub(crate) tasks: TaskTracker,
     live: Mutex<HashMap<RunId, Arc<Live>>>,
     graphs: Mutex<load::GraphCache>,
     seeds: AtomicU64,
@@ -142,6 +146,7 @@ impl Engine {
             tools,
             options,
             stop: CancellationToken::new(),
+            tasks: TaskTracker::new(),
             live: Mutex::default(),
             graphs: Mutex::default(),
             seeds: AtomicU64::new(clock::random()),
@@ -232,7 +237,7 @@ impl Engine {
         self.0.live().insert(id.clone(), Arc::clone(&live));
         let driver = Driver::new(Arc::clone(&self.0), run, ledger, live);
         let inner = Arc::clone(&self.0);
-        let task = tokio::spawn(async move {
+        let task = self.0.tasks.spawn(async move {
             let id = driver.id();
             let ended = driver.drive().await;
             inner.live().remove(&id);
@@ -377,11 +382,6 @@ impl Engine {
     /// The tools behind the engine.
     pub fn tools(&self) -> &Arc<dyn Tools> {
         &self.0.tools
-    }
-
-    /// Stops driving. Runs under way are left as they are and go on when they are resumed.
-    pub fn stop(&self) {
-        self.0.stop.cancel();
     }
 }
 

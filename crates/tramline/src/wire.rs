@@ -133,7 +133,7 @@ impl Origin {
 impl House {
     /// Stops driving and ends the downstream servers.
     pub async fn close(self) {
-        self.engine.stop();
+        self.engine.close().await;
         self.servers.shutdown().await;
     }
 }

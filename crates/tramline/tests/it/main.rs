@@ -7,6 +7,10 @@
     reason = "a test may fail loudly"
 )]
 
+mod children;
 mod cli;
 mod examples;
+mod kill_smoke;
+mod processes;
 mod support;
+mod unruly;

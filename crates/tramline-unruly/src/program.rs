@@ -1,0 +1,29 @@
+//! Finding the unruly server's program, in a debug build or a release build.
+
+use anyhow::{Context, Result, ensure};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The unruly server: `TRAMLINE_UNRULY`, or beside the calling test's own program, built if it is
+/// not there yet.
+pub fn unruly() -> Result<PathBuf> {
+    if let Some(path) = std::env::var_os("TRAMLINE_UNRULY") {
+        return Ok(path.into());
+    }
+    let own = std::env::current_exe()?;
+    let target = own
+        .parent()
+        .and_then(Path::parent)
+        .context("a test's program lies in target/PROFILE/deps")?;
+    let program = target.join("unruly");
+    if !program.exists() {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut build = Command::new(cargo);
+        build.args(["build", "--quiet", "--package", "tramline-unruly"]);
+        if target.ends_with("release") {
+            build.arg("--release");
+        }
+        ensure!(build.status()?.success(), "unruly could not be built");
+    }
+    Ok(program)
+}

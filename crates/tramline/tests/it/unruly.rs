@@ -1,0 +1,163 @@
+//! Downstream servers that misbehave, met through `tramline run`: each ends in a clear failure or
+//! in success after a retry, the next run works, and no child is left behind.
+
+use crate::children::{SOON, Said, Yard, call, with};
+use serde_json::{Value, json};
+use tramline_unruly::processes::{all_gone, kill_marked, marked, until};
+
+/// A graph of one call.
+fn one(tool: &str, args: Value, more: Value) -> Yard {
+    Yard::new(&json!("it"), &[with(call("it", tool, args), more)], &[])
+}
+
+/// The run failed at `it`, with this code and these words.
+fn assert_failed(said: &Said, code: &str, says: &str) {
+    assert_eq!((said.exit, &said.json["status"]), (1, &json!("failed")));
+    let error = &said.json["error"];
+    assert_eq!(
+        (&error["code"], &error["node"]),
+        (&json!(code), &json!("it"))
+    );
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains(says), "{message}");
+}
+
+fn assert_gave(said: &Said, result: &str) {
+    assert_eq!((said.exit, &said.json["result"]), (0, &json!(result)));
+}
+
+/// How often the only step was tried.
+fn attempts(yard: &Yard, said: &Said) -> Value {
+    let shown = yard.shown(said.json["run_id"].as_str().unwrap());
+    let steps = shown["steps"].as_array().unwrap();
+    let it = steps.iter().find(|step| step["node"] == "it");
+    it.unwrap()["attempts"].clone()
+}
+
+#[test]
+fn a_call_that_hangs_ends_at_its_time_out() {
+    let yard = one("hang", json!({}), json!({"timeout": 300}));
+    let said = yard.go();
+    assert_failed(&said, "T0503", "u:hang gave no answer");
+    all_gone(&yard.mark, SOON).unwrap();
+    assert_eq!(yard.log()[0]["cancelled"], "hang");
+    yard.is_sound();
+}
+
+#[test]
+fn a_server_that_freezes_is_left_behind_by_nobody() {
+    let yard = one("freeze", json!({}), json!({"timeout": 300}));
+    assert_failed(&yard.go(), "T0503", "u:freeze gave no answer");
+    yard.is_sound();
+}
+
+#[test]
+fn a_crash_in_the_middle_of_a_call_is_told_with_its_last_words() {
+    let yard = one("crash", json!({}), json!({}));
+    let said = yard.go();
+    assert_failed(&said, "T0502", "exited with code 3");
+    let data = &said.json["error"]["data"];
+    assert_eq!(data["stderr"], json!(["unruly: about to crash"]));
+    yard.is_sound();
+}
+
+#[test]
+fn a_crash_is_not_retried_unless_the_call_may_be_repeated() {
+    let retry = json!({"max": 2, "wait_ms": 1, "backoff": 1});
+    let yard = one("crash", json!({}), json!({"retry": retry}));
+    let said = yard.go();
+    assert_failed(
+        &said,
+        "T0502",
+        "not retried, since the call may have happened",
+    );
+    assert_eq!(attempts(&yard, &said), 1);
+    yard.is_sound();
+
+    let yard = one(
+        "crash",
+        json!({}),
+        json!({"retry": retry, "idempotent": true}),
+    );
+    let said = yard.go();
+    assert_failed(&said, "T0502", "exited with code 3");
+    assert_eq!(attempts(&yard, &said), 3);
+    yard.is_sound();
+}
+
+#[test]
+fn a_call_that_may_be_repeated_survives_its_server() {
+    let retry = json!({"max": 3, "wait_ms": 1, "backoff": 1});
+    let yard = one("sleep", json!({"ms": 700}), json!({"retry": retry}));
+    let driver = yard.start(&["run", "yard.yaml", "go"]);
+    let run = yard.run_id();
+    yard.until_shown(&run, |shown| {
+        let steps = shown["steps"].as_array()?;
+        steps.iter().find(|step| step["node"] == "it").map(drop)
+    });
+    until(SOON, || !marked(&yard.mark).is_empty()).unwrap();
+    kill_marked(&yard.mark);
+    let said = driver.ended();
+    assert_gave(&said, "slept 700 ms");
+    assert_eq!(attempts(&yard, &said), 2);
+    yard.is_sound();
+}
+
+#[test]
+fn a_tool_that_fails_at_first_is_tried_again() {
+    let retry = json!({"max": 3, "wait_ms": 1, "backoff": 1});
+    let args = json!({"file": "flaky.count", "fail_times": 2});
+    let yard = one("flaky", args, json!({"retry": retry}));
+    let said = yard.go();
+    assert_gave(&said, "worked after 2 failures");
+    assert_eq!(attempts(&yard, &said), 3);
+    yard.is_sound();
+}
+
+#[test]
+fn floods_are_borne_or_end_the_call() {
+    let yard = one("flood", json!({"bytes": 8_000_000}), json!({}));
+    assert_gave(&yard.go(), "flooded");
+    yard.is_sound();
+    let yard = one("flood", json!({"bytes": 200_000_000}), json!({}));
+    assert_failed(&yard.go(), "T0504", "flooded its standard output");
+    yard.is_sound();
+}
+
+#[test]
+fn garbage_and_second_answers_are_passed_over() {
+    let yard = one("garbage", json!({}), json!({}));
+    assert_gave(&yard.go(), "after the garbage");
+    yard.is_sound();
+    let yard = one("twice", json!({}), json!({}));
+    assert_gave(&yard.go(), "first");
+    yard.is_sound();
+}
+
+#[test]
+fn an_answer_of_50_megabytes_fails_the_call() {
+    let yard = one("big", json!({"bytes": 50_000_000}), json!({}));
+    assert_failed(&yard.go(), "T0504", "over the limit of 16777216 bytes");
+    yard.is_sound();
+}
+
+#[test]
+fn a_server_that_exits_at_its_start_is_told_with_its_last_words() {
+    let node = with(call("it", "echo", json!({})), json!({"server": "v"}));
+    let yard = Yard::new(&json!("it"), &[node], &["--exit-at-start"]);
+    let said = yard.go();
+    assert_failed(&said, "T0502", "exited with code 7");
+    let data = &said.json["error"]["data"];
+    assert_eq!(data["stderr"], json!(["unruly: told to exit at start"]));
+    yard.is_sound();
+}
+
+#[test]
+fn a_server_that_will_not_go_is_made_to_with_its_children() {
+    let node = with(call("it", "echo", json!({"a": 1})), json!({"server": "v"}));
+    let yard = Yard::new(&json!("it"), &[node], &["--ignore-eof", "--grandchild"]);
+    let said = yard.go();
+    assert_eq!((said.exit, &said.json["result"]), (0, &json!({"a": 1})));
+    assert_eq!(marked(&yard.mark), [0_u32; 0], "left behind at the end");
+    yard.is_sound();
+}

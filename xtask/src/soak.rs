@@ -1,0 +1,114 @@
+//! `cargo xtask soak crash`: the real program, killed over and over, must lose and repeat nothing.
+
+use crate::shell;
+use anyhow::{Context, Result, bail, ensure};
+use std::path::Path;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use tramline_unruly::soak::{self, Settings};
+
+/// What takes long enough that it only makes sense now and then.
+const KILLS: u64 = 200;
+
+/// One for each core of a small machine: more would only wait for each other.
+const WORKERS: u64 = 2;
+
+/// What was asked for.
+#[derive(Debug, PartialEq, Eq)]
+struct Wish {
+    kills: u64,
+    seed: Option<u64>,
+    debug: bool,
+}
+
+/// Runs the soak that the first argument names.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let Some((name, rest)) = arguments.split_first() else {
+        bail!("name a soak: crash");
+    };
+    ensure!(name == "crash", "there is no soak `{name}`; `crash` is one");
+    crash(&wish(rest)?)
+}
+
+fn wish(arguments: &[String]) -> Result<Wish> {
+    let mut wish = Wish {
+        kills: KILLS,
+        seed: None,
+        debug: false,
+    };
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        let mut number = || -> Result<u64> {
+            let text = arguments
+                .next()
+                .with_context(|| format!("{argument} needs a number"))?;
+            text.parse()
+                .with_context(|| format!("{argument} {text}: not a number"))
+        };
+        match argument.as_str() {
+            "--kills" => wish.kills = number()?,
+            "--seed" => wish.seed = Some(number()?),
+            "--debug" => wish.debug = true,
+            _ => bail!("`{argument}` is not known here; --kills, --seed and --debug are"),
+        }
+    }
+    Ok(wish)
+}
+
+fn crash(wish: &Wish) -> Result<()> {
+    let packages = ["--package", "tramline", "--package", "tramline-unruly"];
+    let mut build = shell::cargo(&["build", "--bins"]);
+    build.args(packages);
+    if !wish.debug {
+        build.arg("--release");
+    }
+    shell::run(&mut build)?;
+    let own = std::env::current_exe()?;
+    let target = own.parent().and_then(Path::parent);
+    let target = target.context("this program lies in target/PROFILE")?;
+    let built = target.join(if wish.debug { "debug" } else { "release" });
+    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as u64;
+    let seed = wish.seed.unwrap_or(now);
+    println!("seed {seed}");
+    let begun = Instant::now();
+    let settings = Settings {
+        tramline: built.join("tramline"),
+        unruly: built.join("unruly"),
+        dir: target.join("soak").join(now.to_string()),
+        kills: wish.kills,
+        seed,
+        workers: WORKERS,
+        tell: |line| println!("{line}"),
+    };
+    let tally = soak::run(&settings)?;
+    println!("{tally}\n{:>6} seconds", begun.elapsed().as_secs());
+    if tally.violations.is_empty() {
+        let _ = std::fs::remove_dir_all(&settings.dir);
+        return Ok(());
+    }
+    bail!(
+        "{} violations; what they left is in {}, `--seed {seed}` makes the same graphs again",
+        tally.violations.len(),
+        settings.dir.display()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wishes_are_read() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let given = wish(&words("--kills 5 --seed 7 --debug")).unwrap();
+        let wanted = Wish {
+            kills: 5,
+            seed: Some(7),
+            debug: true,
+        };
+        assert_eq!(given, wanted);
+        assert_eq!(wish(&[]).unwrap().kills, KILLS);
+        for bad in ["--kills", "--kills many", "--slow"] {
+            assert!(wish(&words(bad)).is_err(), "{bad}");
+        }
+    }
+}
