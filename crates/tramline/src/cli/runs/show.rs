@@ -82,8 +82,7 @@ fn show_step(step: &Step, most: usize) {
         "{:>4}  {}  {tool}  {}  {took}{attempts}{label}",
         step.step, step.node, step.status
     ));
-    let line =
-        |name: &str, text: String| output::text_line(&format!("        {name:<10} {text}"));
+    let line = |name: &str, text: String| output::text_line(&format!("        {name:<10} {text}"));
     if let Some(input) = &step.input {
         line("input", brief(input, most));
     }
