@@ -383,7 +383,6 @@ impl Run {
 
     fn taken_over(&mut self, at_ms: i64) {
         self.rest(self.updated_ms);
-        self.active.since_ms = Some(at_ms);
         for open in self.open.values_mut() {
             open.stage = match open.stage {
                 Stage::Calling | Stage::Adrift if open.repeatable => Stage::Again,
@@ -393,6 +392,8 @@ impl Run {
                 Stage::Doubted => Stage::Doubted,
             };
         }
+        // Who takes over a run that waits for an answer only waits too.
+        self.active.since_ms = (!self.is_paused()).then_some(at_ms);
     }
 
     /// Stops the clock of work.

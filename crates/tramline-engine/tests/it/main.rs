@@ -10,4 +10,5 @@ mod calls;
 mod control;
 mod crashes;
 mod layers;
+mod overtaken;
 mod support;
