@@ -9,5 +9,6 @@
 mod calls;
 mod control;
 mod crashes;
+mod flat;
 mod layers;
 mod support;

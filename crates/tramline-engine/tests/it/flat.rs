@@ -2,8 +2,6 @@
 //!
 //! Told by what can be counted on any machine: events, journal bytes and memory per step.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
 use std::sync::Arc;
 use tramline_core::Value;
 use tramline_core::formats::yaml_graph;
@@ -52,7 +50,9 @@ tools:
 /// The memory of this process, if the system tells.
 fn resident() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(line.split_whitespace().next()?.parse::<f64>().ok()? * 1024.0)
 }
 
@@ -99,13 +99,19 @@ async fn a_long_run_stays_flat() {
     };
     let tenth = last / 10;
     let (first, end) = (bytes(tenth, 2 * tenth), bytes(last - tenth, last));
-    assert!(end < 1.1 * first, "{first} bytes per chunk, at the end {end}");
+    assert!(
+        end < 1.1 * first,
+        "{first} bytes per chunk, at the end {end}"
+    );
     let total: usize = chunks.iter().map(|(_, len)| len).sum();
     let each = total as f64 / steps as f64;
     assert!(each < BYTES_PER_STEP_MAX, "{each} bytes per step");
 
     if let (Some(before), Some(after)) = (before, resident()) {
         let each = (after - before) / steps as f64;
-        assert!(each < MEMORY_PER_STEP_MAX, "{each} bytes in memory per step");
+        assert!(
+            each < MEMORY_PER_STEP_MAX,
+            "{each} bytes in memory per step"
+        );
     }
 }
