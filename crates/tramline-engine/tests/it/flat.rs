@@ -2,8 +2,6 @@
 //!
 //! Told by what can be counted on any machine: events, journal bytes and memory per step.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
 use std::sync::Arc;
 use tramline_core::Value;
 use tramline_core::formats::yaml_graph;
