@@ -7,7 +7,7 @@ use crate::eval::machine::Machine;
 use crate::eval::val::Val;
 use crate::explain::{Explanation, Tracer};
 use crate::host::{Host, HostCall, HostFunctions};
-use crate::limits::Limits;
+use crate::limits::{Limits, Meter};
 use crate::value::{Map, Value};
 use std::fmt;
 use std::sync::Arc;
@@ -92,6 +92,34 @@ impl Expression {
         let mut machine = Machine::new(host, &self.inner.functions, None, limits);
         machine.tracer = Some(Tracer::default());
         let result = machine.run(&self.inner.program, Some(input));
+        let explanation = machine.tracer.take().and_then(Tracer::finish);
+        (self.outcome(result), explanation)
+    }
+
+    /// Evaluates as a part of something larger, on that thing's meter.
+    pub(crate) fn evaluate_metered(
+        &self,
+        input: &Value,
+        host: &dyn Host,
+        meter: &Meter,
+    ) -> Result<Option<Value>, ExprError> {
+        let mut machine = Machine::metered(host, &self.inner.functions, None, meter.fork());
+        let result = machine.run(&self.inner.program, Some(input));
+        meter.rejoin(&machine.meter);
+        self.outcome(result)
+    }
+
+    /// The same, telling how the result came about.
+    pub(crate) fn explain_metered(
+        &self,
+        input: &Value,
+        host: &dyn Host,
+        meter: &Meter,
+    ) -> (Result<Option<Value>, ExprError>, Option<Explanation>) {
+        let mut machine = Machine::metered(host, &self.inner.functions, None, meter.fork());
+        machine.tracer = Some(Tracer::default());
+        let result = machine.run(&self.inner.program, Some(input));
+        meter.rejoin(&machine.meter);
         let explanation = machine.tracer.take().and_then(Tracer::finish);
         (self.outcome(result), explanation)
     }

@@ -67,6 +67,27 @@ impl Meter {
         }
     }
 
+    /// A meter that goes on from here; [`Meter::rejoin`] takes its count back.
+    pub(crate) fn fork(&self) -> Self {
+        Self {
+            limits: self.limits,
+            fuel: self.fuel.clone(),
+            look: self.look.clone(),
+            bytes: self.bytes.clone(),
+            items: self.items.clone(),
+            depth: self.depth.clone(),
+            stack: self.stack.clone(),
+        }
+    }
+
+    /// Counts what a fork of this meter has used.
+    pub(crate) fn rejoin(&self, fork: &Self) {
+        self.fuel.set(fork.fuel.get());
+        self.look.set(fork.look.get());
+        self.bytes.set(fork.bytes.get());
+        self.items.set(fork.items.get());
+    }
+
     /// Charges for work done or about to be done.
     #[inline]
     pub(crate) fn burn(&self, fuel: u64) -> Outcome<()> {

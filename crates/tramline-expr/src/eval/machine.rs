@@ -45,8 +45,18 @@ impl<'e> Machine<'e> {
         given: Option<&'e Map>,
         limits: &Limits,
     ) -> Self {
+        Self::metered(host, functions, given, Meter::new(limits))
+    }
+
+    /// A machine that goes on counting on a meter.
+    pub(crate) fn metered(
+        host: &'e dyn Host,
+        functions: &'e HostFunctions,
+        given: Option<&'e Map>,
+        meter: Meter,
+    ) -> Self {
         Self {
-            meter: Meter::new(limits),
+            meter,
             host,
             functions,
             given,

@@ -7,6 +7,7 @@ use super::number::{format_base, format_number, round, to_js_string};
 use crate::value::Value;
 use proptest::prelude::*;
 
+mod differential;
 mod suite;
 
 fn code<T: std::fmt::Debug>(outcome: Result<T, TextError>) -> &'static str {
@@ -62,7 +63,7 @@ fn nothing_runs_away() {
     for picture in [
         "0", "#", "0,", "[Y]", "[", "]]", "I", "w", "0.", "[Dwo]", "[Y][M]",
     ] {
-        let long = picture.repeat(200_000 / picture.len());
+        let long = picture.repeat(50_000 / picture.len());
         let _ = format_integer(1e308, &long);
         let _ = parse_integer(&long, &long);
         let _ = format_number(1e308, &long, None);

@@ -130,6 +130,8 @@ impl<'p> Parts<'p> {
         let active = &whole[start..end];
         let (mantissa, exponent) = match active.split_once(symbols.exponent) {
             Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+            // Right behind the last digit it announces digits that are not there.
+            None if whole[end..].starts_with(symbols.exponent) => (active, Some("")),
             None => (active, None),
         };
         let (integer, fraction) = match mantissa.split_once(symbols.decimal) {

@@ -33,7 +33,7 @@ fn call(expr: &str) -> Option<(String, Vec<Value>)> {
     Some((name.to_owned(), serde_json::from_str(&json).ok()?))
 }
 
-fn run(name: &str, arguments: &[Value]) -> Option<Result<Option<Value>, TextError>> {
+pub(super) fn run(name: &str, arguments: &[Value]) -> Option<Result<Option<Value>, TextError>> {
     let number = |at: usize| arguments.get(at).and_then(Value::as_f64);
     let text = |at: usize| arguments.get(at).and_then(Value::as_str);
     let empty = Map::new();
