@@ -568,10 +568,15 @@ fn peekable(kind: &Kind) -> bool {
         Kind::Literal(_) | Kind::Name(_) | Kind::Context => true,
         Kind::Variable(variable) => matches!(variable, Variable::Slots(..)),
         Kind::Negate(inner) => inner.peek,
+        Kind::Conditional(parts) => {
+            let otherwise = parts.2.as_ref().is_none_or(|otherwise| otherwise.peek);
+            parts.0.peek && parts.1.peek && otherwise
+        }
         Kind::Arithmetic(_, pair)
         | Kind::Compare(_, pair)
         | Kind::And(pair)
         | Kind::Or(pair)
+        | Kind::Elvis(pair)
         | Kind::Coalesce(pair) => pair.0.peek && pair.1.peek,
         Kind::Path(path) => {
             path.walk

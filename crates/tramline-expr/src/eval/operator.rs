@@ -202,6 +202,16 @@ impl Machine<'_> {
         input: &Val,
         env: &Env,
     ) -> Outcome<Val> {
+        if parts.0.peek && self.tracer.is_none() {
+            // The branches may call: only the test is tried.
+            if let Some(Val::Json(Value::Bool(truth), _)) = self.peek_val(&parts.0, input, env) {
+                return match (truth, &parts.2) {
+                    (true, _) => self.eval(&parts.1, input, env),
+                    (false, Some(otherwise)) => self.eval(otherwise, input, env),
+                    (false, None) => Ok(Val::Undef),
+                };
+            }
+        }
         let test = self.eval(&parts.0, input, env)?;
         if is_true(&self.meter, &test)? {
             return self.eval(&parts.1, input, env);

@@ -121,6 +121,10 @@ impl Machine<'_> {
                 return Ok(results.pop().unwrap_or(Val::Undef));
             }
         }
+        if !results.iter().any(Val::is_array) {
+            self.meter.items(results.len())?;
+            return Ok(Sequence { items: results }.raw());
+        }
         let mut found = Sequence::default();
         for val in results {
             self.meter.items(val.items().len())?;

@@ -13,18 +13,48 @@ use crate::value::Value;
 pub(super) trait Sink {
     /// Takes one value; `depth` bounds what this evaluation added to it. False stops the walk.
     fn take(&mut self, value: &Value, depth: u16) -> bool;
+
+    /// Says that so many values may come.
+    fn expect(&mut self, _values: usize) {}
 }
 
-/// Gathers values into a sequence.
+/// Gathers values.
+#[derive(Default)]
 struct Gather {
-    found: Sequence,
+    values: Vec<Value>,
+    depth: u16,
 }
 
 impl Sink for Gather {
     #[inline]
     fn take(&mut self, value: &Value, depth: u16) -> bool {
-        self.found.push(Val::Json(value.clone(), depth));
+        self.values.push(value.clone());
+        self.depth = self.depth.max(depth);
         true
+    }
+
+    fn expect(&mut self, values: usize) {
+        self.values.reserve(values);
+    }
+}
+
+impl Gather {
+    /// What the values stand for: two or more are an array, and no one can tell it from a sequence.
+    fn finish(mut self, keep: bool) -> Val {
+        match self.values.len() {
+            0 => Val::Undef,
+            1 if keep => {
+                let mut only = Sequence::default();
+                only.items
+                    .extend(self.values.pop().map(|value| Val::Json(value, self.depth)));
+                only.raw()
+            }
+            1 => self
+                .values
+                .pop()
+                .map_or(Val::Undef, |value| Val::Json(value, self.depth)),
+            _ => Val::Json(self.values.into(), self.depth.saturating_add(1)),
+        }
     }
 }
 
@@ -94,14 +124,11 @@ impl Machine<'_> {
         let Val::Json(value, depth) = start.as_ref().unwrap_or(input) else {
             return Ok(None);
         };
-        let mut sink = Gather {
-            found: Sequence::default(),
-        };
+        let mut sink = Gather::default();
         let end = self.walk_from(steps, value, *depth, env, &mut sink)?;
         Ok(Some(match end {
             End::Whole(value, depth) => Val::Json(value.clone(), depth),
-            End::Sunk if path.keep => sink.found.raw(),
-            End::Sunk => sink.found.finish(),
+            End::Sunk => sink.finish(path.keep),
         }))
     }
 
@@ -218,6 +245,9 @@ impl<'w, S: Sink> Walk<'w, '_, S> {
     ) -> Outcome<()> {
         match value {
             Value::Array(items) => {
+                if at + 1 == self.steps.len() && self.steps[at].stages.is_empty() {
+                    self.sink.expect(items.len());
+                }
                 for item in items.iter() {
                     self.step(on, at, item, depth.saturating_sub(1))?;
                     if self.stopped {
