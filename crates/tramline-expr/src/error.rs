@@ -124,6 +124,7 @@ impl Flaw {
         self
     }
 
+    #[allow(clippy::boxed_local)] // flaws are always boxed
     pub(crate) fn into_error(self: Box<Self>, source: &str) -> ExprError {
         let end = self.position.or(self.span.map(|span| span.end));
         ExprError {
