@@ -212,8 +212,8 @@ impl Machine<'_> {
             | Builtin::DecodeUrl
             | Builtin::DecodeUrlComponent => self.encode(builtin, &args[0]),
             Builtin::Eval => self.evaluate_text(&args[0], &args[1], input, env),
-            Builtin::ToMillis => self.to_millis(&args[0], &args[1]),
-            Builtin::FromMillis => self.from_millis(&args[0], &args[1], &args[2]),
+            Builtin::ToMillis => self.parse_millis(&args[0], &args[1]),
+            Builtin::FromMillis => self.format_millis(&args[0], &args[1], &args[2]),
             Builtin::Clone => Ok(args[0].clone()),
             Builtin::Now => self.now_text(&args[0], &args[1]),
             Builtin::Millis => Ok(Val::Json(self.now().into(), 0)),

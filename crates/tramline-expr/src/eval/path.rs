@@ -10,10 +10,11 @@ use std::rc::Rc;
 
 impl Machine<'_> {
     pub(super) fn path(&mut self, path: &Path, input: &Val, env: &Env) -> Outcome<Val> {
-        if path.walk && self.tracer.is_none() {
-            if let Some(val) = self.walk(path, input, env)? {
-                return self.finish_path(path, val, env);
-            }
+        if path.walk
+            && self.tracer.is_none()
+            && let Some(val) = self.walk(path, input, env)?
+        {
+            return self.finish_path(path, val, env);
         }
         self.path_slowly(path, input, env)
     }

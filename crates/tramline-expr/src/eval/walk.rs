@@ -4,97 +4,11 @@ use super::filter::{Verdict, resolve};
 use super::frame::Env;
 use super::machine::Machine;
 use super::peek::{Given, decide};
-use super::val::{Sequence, Val};
+use super::sink::{Gather, Sink};
+use super::val::Val;
 use crate::compile::node::{Field, Filter, Kind, Node, Path, Stage, Step, StepKind};
 use crate::error::Outcome;
 use crate::value::Value;
-
-/// What takes the values at the end of a walk.
-pub(super) trait Sink {
-    /// Takes one value; `depth` bounds what this evaluation added to it. False stops the walk.
-    fn take(&mut self, value: &Value, depth: u16) -> bool;
-
-    /// Says that so many values may come.
-    fn expect(&mut self, _values: usize) {}
-}
-
-/// Gathers values.
-#[derive(Default)]
-struct Gather {
-    values: Vec<Value>,
-    depth: u16,
-}
-
-impl Sink for Gather {
-    #[inline]
-    fn take(&mut self, value: &Value, depth: u16) -> bool {
-        self.values.push(value.clone());
-        self.depth = self.depth.max(depth);
-        true
-    }
-
-    fn expect(&mut self, values: usize) {
-        self.values.reserve(values);
-    }
-}
-
-impl Gather {
-    /// What the values stand for: two or more are an array, and no one can tell it from a sequence.
-    fn finish(mut self, keep: bool) -> Val {
-        match self.values.len() {
-            0 => Val::Undef,
-            1 if keep => {
-                let mut only = Sequence::default();
-                only.items
-                    .extend(self.values.pop().map(|value| Val::Json(value, self.depth)));
-                only.raw()
-            }
-            1 => self
-                .values
-                .pop()
-                .map_or(Val::Undef, |value| Val::Json(value, self.depth)),
-            _ => Val::Json(self.values.into(), self.depth.saturating_add(1)),
-        }
-    }
-}
-
-/// Adds numbers up.
-pub(super) struct Sum {
-    pub(super) count: usize,
-    pub(super) total: f64,
-    pub(super) max: f64,
-    pub(super) min: f64,
-    /// Something was not a number.
-    pub(super) failed: bool,
-}
-
-impl Sink for Sum {
-    #[inline]
-    fn take(&mut self, value: &Value, _: u16) -> bool {
-        match value {
-            Value::Number(number) => {
-                let number = number.as_f64();
-                self.count += 1;
-                self.total += number;
-                self.max = self.max.max(number);
-                self.min = self.min.min(number);
-            }
-            _ => self.failed = true,
-        }
-        !self.failed
-    }
-}
-
-/// Counts values.
-pub(super) struct Count(pub(super) usize);
-
-impl Sink for Count {
-    #[inline]
-    fn take(&mut self, _: &Value, _: u16) -> bool {
-        self.0 += 1;
-        true
-    }
-}
 
 /// A walk under way.
 struct Walk<'w, 's, S> {
@@ -291,10 +205,10 @@ impl<'w, S: Sink> Walk<'w, '_, S> {
 
     /// A step gave nothing; a test on it is still made, for the errors in it.
     fn missing(&mut self, on: &mut Machine<'_>, at: usize) -> Outcome<()> {
-        if let Some(Stage::Filter(Filter::Test(test))) = self.steps[at].stages.first() {
-            if !test.peek || on.peek(test, Given::Undef, self.env).is_none() {
-                on.eval(test, &Val::Undef, self.env)?;
-            }
+        if let Some(Stage::Filter(Filter::Test(test))) = self.steps[at].stages.first()
+            && (!test.peek || on.peek(test, Given::Undef, self.env).is_none())
+        {
+            on.eval(test, &Val::Undef, self.env)?;
         }
         Ok(())
     }
@@ -369,10 +283,10 @@ impl<'w, S: Sink> Walk<'w, '_, S> {
                     match found {
                         Some(Value::Array(items)) => {
                             // One array picked by its place is an array like any other.
-                            if place + 1 == self.steps[at].stages.len() {
-                                if let Some(found) = found {
-                                    return self.arrive(on, at, found, depth);
-                                }
+                            if place + 1 == self.steps[at].stages.len()
+                                && let Some(found) = found
+                            {
+                                return self.arrive(on, at, found, depth);
                             }
                             values.extend(items.iter());
                         }
@@ -501,12 +415,11 @@ fn judge(
     depth: u16,
     env: &Env,
 ) -> Outcome<Verdict> {
-    if test.peek {
-        if let Some(peek) = on.peek(test, Given::Value(item), env) {
-            if let super::peek::Peek::Bool(truth) = peek {
-                return Ok(if truth { Verdict::Yes } else { Verdict::No });
-            }
-        }
+    if test.peek
+        && let Some(peek) = on.peek(test, Given::Value(item), env)
+        && let super::peek::Peek::Bool(truth) = peek
+    {
+        return Ok(if truth { Verdict::Yes } else { Verdict::No });
     }
     let val = on.eval(test, &Val::Json(item.clone(), depth), env)?;
     Verdict::of(&on.meter, &val)
