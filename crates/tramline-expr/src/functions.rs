@@ -122,6 +122,21 @@ impl Builtin {
         TABLE[self as usize].1
     }
 
+    /// Whether it gives a sequence, which a function that ends in calling it hands on as it is.
+    pub(crate) fn gives_sequence(self) -> bool {
+        matches!(
+            self,
+            Self::Map
+                | Self::Filter
+                | Self::Each
+                | Self::Keys
+                | Self::Match
+                | Self::Spread
+                | Self::Lookup
+                | Self::Distinct
+        )
+    }
+
     pub(crate) fn arity(self) -> usize {
         TABLE[self as usize].3
     }

@@ -61,6 +61,14 @@ impl Machine<'_> {
             return Ok(val);
         }
         let args = self.arguments(call, input, env)?;
+        if call.tail && builtin.gives_sequence() {
+            self.pending = Some(Pending {
+                func: Rc::new(Func::Builtin(builtin)),
+                args,
+                position: call.procedure.token.end,
+            });
+            return Ok(Val::Undef);
+        }
         self.builtin(builtin, args, input, env)
             .map_err(|flaw| match call.tail {
                 true => {
