@@ -11,6 +11,7 @@
 use anyhow::{Result, bail};
 use std::process::ExitCode;
 
+mod bench;
 mod paths;
 mod schemas;
 mod setup;
@@ -36,6 +37,11 @@ const VERBS: &[Verb] = &[
         name: "test",
         help: "everything that must pass before a change lands; --quick: no setup, no deny",
         run: test::run,
+    },
+    Verb {
+        name: "bench",
+        help: "measure: `bench engine [--json] [PART…]` prints each figure with its aim",
+        run: bench::run,
     },
     Verb {
         name: "tidy",

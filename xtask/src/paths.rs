@@ -16,6 +16,11 @@ pub(crate) fn tools() -> PathBuf {
     from_env("TRAMLINE_TOOLS").unwrap_or_else(|| root().join("target/tools"))
 }
 
+/// Where cargo builds: `$CARGO_TARGET_DIR`, else `target`.
+pub(crate) fn target() -> PathBuf {
+    from_env("CARGO_TARGET_DIR").unwrap_or_else(|| root().join("target"))
+}
+
 /// Where large test data lies that is not part of the repository: `$TRAMLINE_SHARED`, else
 /// `shared` beside the workspace.
 pub(crate) fn shared() -> PathBuf {

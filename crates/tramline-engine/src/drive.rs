@@ -189,15 +189,32 @@ impl Driver {
                 Next::Ask(pause) => {
                     self.ledger.record(&mut self.run, Event::Paused { pause })?;
                 }
-                Next::Finish(outcome) => {
-                    let outcome = self.settle(outcome);
-                    self.ledger
-                        .record(&mut self.run, Event::Finished { outcome })?;
-                }
+                Next::Finish(outcome) => self.finish(outcome)?,
                 Next::Wait => return Ok(true),
             }
         }
         Ok(true)
+    }
+
+    fn finish(&mut self, outcome: Outcome) -> Result<(), Fault> {
+        let outcome = self.settle(outcome);
+        match self
+            .ledger
+            .record(&mut self.run, Event::Finished { outcome })
+        {
+            Err(Fault::TooLarge(how)) => {
+                let message = format!("the result is too large: {how}");
+                let failure = Failure::new(FailureKind::Limit, message);
+                let outcome = Outcome::Failed {
+                    failure,
+                    node: None,
+                };
+                self.ledger
+                    .record(&mut self.run, Event::Finished { outcome })
+                    .map(drop)
+            }
+            done => done.map(drop),
+        }
     }
 
     /// A result that does not fit the workflow's own schema is a failure.
@@ -263,11 +280,35 @@ impl Driver {
                     arguments,
                     repeatable,
                 };
-                let seq = self.ledger.record(&mut self.run, event)?;
-                return self.call(step, seq);
+                return match self.note(step, node, event)? {
+                    Some(announced) => self.call(step, announced),
+                    None => Ok(()),
+                };
             }
         };
-        self.ledger.record(&mut self.run, event).map(drop)
+        self.note(step, node, event).map(drop)
+    }
+
+    /// Records a step's event; what is too large for the journal fails the step instead.
+    fn note(&mut self, step: StepNo, node: NodeIx, event: Event) -> Result<Option<Seq>, Fault> {
+        match self.ledger.record(&mut self.run, event) {
+            Ok(seq) => Ok(Some(seq)),
+            Err(Fault::TooLarge(how)) => {
+                let id = &self.run.graph.node(node).id;
+                let failure = Failure::new(
+                    FailureKind::Limit,
+                    format!("what goes into `{id}` or comes out of it is too large: {how}"),
+                );
+                let event = Event::StepFailed {
+                    step,
+                    node,
+                    failure,
+                };
+                self.ledger.record(&mut self.run, event)?;
+                Ok(None)
+            }
+            Err(fault) => Err(fault),
+        }
     }
 
     /// Waits until something that was under way comes back, or somebody else has a word.

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tramline_core::graph::{Graph, Patch};
 use tramline_core::ids::{Checkpoint, RunId, Seq};
-use tramline_core::journal::{Answer, Entry, Event, Outcome, Policy, Started};
+use tramline_core::journal::{self, Answer, Entry, Event, Outcome, Policy, Started};
 use tramline_core::run::Run;
 use tramline_core::{Str, Value};
 
@@ -339,8 +339,7 @@ impl Engine {
             run.apply(&entry)
                 .map_err(|illegal| Fault::Refused(illegal.message))?;
             let mut body = Vec::new();
-            tramline_core::journal::encode(&entry, &mut body)
-                .map_err(|error| Fault::Refused(error.to_string()))?;
+            journal::encode(&entry, &mut body)?;
             let (seen, last) = (run.seq - 1, run.seq);
             let append = Append {
                 run: id.clone(),

@@ -2,6 +2,7 @@
 
 use crate::seams::StoreFault;
 use tramline_core::ids::{Checkpoint, RunId};
+use tramline_core::journal::TooLarge;
 
 /// Why the engine could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +50,9 @@ pub enum Fault {
         /// What is wrong with it.
         flaws: Vec<String>,
     },
+    /// Something is too large for the journal.
+    #[error("what is to be written down is too large: {0}")]
+    TooLarge(#[from] TooLarge),
     /// The journal cannot be read.
     #[error("the journal of {run} is damaged: {message}; `tramline runs rm` removes it")]
     Damaged {

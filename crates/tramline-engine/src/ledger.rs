@@ -10,7 +10,7 @@ use crate::seams::{Append, AppendError, Head, Status, Store};
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use tramline_core::ids::Seq;
-use tramline_core::journal::{self, Entry, Event, Outcome};
+use tramline_core::journal::{self, Entry, Event, Outcome, TooLarge};
 use tramline_core::run::Run;
 
 /// So many recorded events are sent even if nothing waits for them: bounds what is recomputed.
@@ -47,27 +47,27 @@ impl Ledger {
 
     /// Records the beginning of a run, which is not applied but made.
     pub(crate) fn open(&mut self, entry: Entry) -> Result<(), Fault> {
-        self.write(entry)
+        Ok(self.write(entry)?)
     }
 
-    /// Records an event and applies it.
+    /// Records an event and applies it. One that is too large leaves no trace.
     pub(crate) fn record(&mut self, run: &mut Run, event: Event) -> Result<Seq, Fault> {
         let entry = Entry {
             seq: run.seq + 1,
             at_ms: clock::now_ms(),
             event,
         };
-        run.apply(&entry)
-            .map_err(|illegal| damaged(run, &illegal))?;
         let seq = entry.seq;
         self.write(entry)?;
+        if let Some(entry) = self.recorded.last() {
+            run.apply(entry).map_err(|illegal| damaged(run, &illegal))?;
+        }
         Ok(seq)
     }
 
-    fn write(&mut self, entry: Entry) -> Result<(), Fault> {
+    fn write(&mut self, entry: Entry) -> Result<(), TooLarge> {
         let before = self.body.len();
-        journal::encode(&entry, &mut self.body)
-            .map_err(|error| Fault::Refused(format!("an event cannot be written: {error}")))?;
+        journal::encode(&entry, &mut self.body)?;
         self.bytes += (self.body.len() - before) as u64;
         self.recorded.push(entry);
         Ok(())

@@ -114,7 +114,7 @@ fn main() {
     }
 }
 
-/// The best of several rounds: what the machine is busy with besides does not count.
+/// The best of many short rounds: what the machine is busy with besides does not count.
 fn time(mut run: impl FnMut()) -> f64 {
     let started = Instant::now();
     let mut runs = 0u32;
@@ -122,13 +122,15 @@ fn time(mut run: impl FnMut()) -> f64 {
         run();
         runs += 1;
     }
+    let batch = runs.div_ceil(40);
     let mut best = f64::INFINITY;
-    for _ in 0..15 {
-        let started = Instant::now();
-        for _ in 0..runs.div_ceil(2) {
+    let started = Instant::now();
+    while started.elapsed() < Duration::from_millis(300) {
+        let round = Instant::now();
+        for _ in 0..batch {
             run();
         }
-        best = best.min(started.elapsed().as_nanos() as f64 / f64::from(runs.div_ceil(2)));
+        best = best.min(round.elapsed().as_nanos() as f64 / f64::from(batch));
     }
     best
 }

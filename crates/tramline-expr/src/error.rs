@@ -53,6 +53,8 @@ pub(crate) struct Flaw {
     pub(crate) value: Option<Value>,
     /// Set once the place is final, or when the reference gives none.
     pub(crate) placed: bool,
+    /// Came out of a call in tail position, which the reference does not put down to the caller.
+    pub(crate) tail: bool,
 }
 
 /// A range of bytes of the source.
@@ -81,6 +83,7 @@ impl Flaw {
             token: None,
             value: None,
             placed: false,
+            tail: false,
         })
     }
 

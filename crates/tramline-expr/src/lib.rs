@@ -3,7 +3,96 @@
 //!
 //! The crate knows values and expressions and nothing of graphs, files, clocks or networks.
 //! [`Value`] is what flows through everything built on it: a clone is a reference count, key order
-//! is kept, and evaluation never converts its input.
+//! is kept, and evaluation never converts its input. Only what an expression names is touched.
+//!
+//! # JSONata
+//!
+//! [`Expression::compile`] checks a source once; [`Expression::evaluate`] runs it as often as needed,
+//! from any thread.
+//!
+//! ```
+//! use tramline_expr::{Expression, HostFunctions, Limits, NoHost, Value};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let total = Expression::compile("$sum(items[price > 10].price)", &HostFunctions::none())?;
+//! let order = Value::from_json(r#"{"items": [{"price": 5}, {"price": 12}, {"price": 30}]}"#)?;
+//! let value = total.evaluate(&order, &NoHost, &Limits::default())?;
+//! assert_eq!(value, Some(Value::from(42)));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Errors carry the codes of the reference implementation, the place it reports, and the bytes of
+//! the source that are to blame:
+//!
+//! ```
+//! use tramline_expr::{Expression, HostFunctions, Limits, NoHost, Value};
+//!
+//! let sum = Expression::compile("price + name", &HostFunctions::none()).unwrap();
+//! let input = Value::from_json(r#"{"price": 1, "name": "x"}"#).unwrap();
+//! let error = sum.evaluate(&input, &NoHost, &Limits::default()).unwrap_err();
+//! assert_eq!(error.code, "T2002");
+//! assert_eq!(error.span, Some(6..7));
+//! ```
+//!
+//! # Limits
+//!
+//! Every evaluation runs under [`Limits`]: fuel, depth, bytes, items and a deadline. They hold in the
+//! parser, in the evaluator and in every built-in function, on a stack of 2 MiB, so that an
+//! expression ends in a value or in a coded error, whoever wrote it:
+//!
+//! ```
+//! use tramline_expr::{Expression, HostFunctions, Limits, NoHost, Value};
+//!
+//! let endless = "($f := function($n){ $f($n + 1) }; $f(0))";
+//! let endless = Expression::compile(endless, &HostFunctions::none()).unwrap();
+//! let limits = Limits { fuel: 10_000, ..Limits::default() };
+//! let error = endless.evaluate(&Value::Null, &NoHost, &limits).unwrap_err();
+//! assert_eq!(error.code, "L0001");
+//! ```
+//!
+//! # Hosts
+//!
+//! What an expression cannot know by itself comes from a [`Host`]: the time, random numbers, and
+//! functions of the embedding program, whose names are given when compiling.
+//!
+//! ```
+//! use tramline_expr::{Expression, Host, HostFunctions, Limits, Value};
+//!
+//! struct Greeter;
+//!
+//! impl Host for Greeter {
+//!     fn call(&self, _: usize, arguments: &[Option<Value>]) -> Result<Option<Value>, String> {
+//!         match arguments {
+//!             [Some(Value::String(name))] => Ok(Some(Value::from(format!("Hello {name}")))),
+//!             _ => Err("$greet takes a name".to_owned()),
+//!         }
+//!     }
+//!
+//!     fn now_ms(&self) -> i64 {
+//!         0
+//!     }
+//!
+//!     fn random(&self) -> f64 {
+//!         0.5
+//!     }
+//! }
+//!
+//! let functions = HostFunctions::new(["greet"]);
+//! let expression = Expression::compile("$greet('Ada')", &functions).unwrap();
+//! assert_eq!(expression.host_calls()[0].arguments, [Some(Value::from("Ada"))]);
+//! let value = expression.evaluate(&Value::Null, &Greeter, &Limits::default()).unwrap();
+//! assert_eq!(value, Some(Value::from("Hello Ada")));
+//! ```
+//!
+//! # Where it differs from the reference
+//!
+//! - Whole numbers of 64 bits that an expression passes on stay exact; arithmetic is in doubles.
+//! - Objects keep the order in which keys were set, also for keys that look like numbers.
+//! - Text is Unicode: half of a surrogate pair cannot be held.
+//! - Where the reference gives `NaN`, such as for text that `$parseInteger` cannot read, there is no
+//!   value.
+//! - A value that an expression makes nests at most 100 levels deeper than what it was given.
 
 mod compile;
 mod error;

@@ -155,16 +155,18 @@ fn nesting_of_source() {
         &["L0002"],
     );
     check(
-        format!("{}1{}", "(".repeat(240), ")".repeat(240)),
+        format!("{}1{}", "(".repeat(105), ")".repeat(105)),
         &["value"],
     );
     check(format!("{}1{}", "[".repeat(90), "]".repeat(90)), &["value"]);
     check(
-        format!("{}1{}", "[".repeat(150), "]".repeat(150)),
-        &["L0006"],
+        format!("{}1{}", "[".repeat(105), "]".repeat(105)),
+        &["value", "L0006"],
     );
     check(format!("{}1", "1+".repeat(100_000)), &["L0002"]);
-    check(format!("{}1", "1+".repeat(200)), &["value"]);
+    check(format!("{}1", "1&".repeat(900)), &["value"]);
+    check(format!("{}1", "1+".repeat(240)), &["value"]);
+    check(format!("{}'x'", "1+".repeat(240)), &["T2002"]);
     check(format!("{}a", "a.".repeat(100_000)), &["L0002"]);
     check(format!("{}a", "a.".repeat(900)), &["value"]);
     check(format!("a{}", "[0]".repeat(900)), &["value"]);
@@ -211,7 +213,7 @@ fn nesting_of_values() {
         &["value"],
     );
     check(
-        "$reduce([1..5000], function($a, $i){ $a ~> $string }, $string)",
+        "($f := function($g, $n){ $n = 0 ? $g : $f($g ~> $string, $n - 1) }; $f($string, 5000))",
         &["L0006"],
     );
     check(
@@ -219,7 +221,7 @@ fn nesting_of_values() {
         &["value"],
     );
     check(
-        "($f := $reduce([1..5000], function($a, $i){ [$a, $sum] }, 1); 1)",
+        "($f := $reduce([1..5000], function($a, $i){ [[$a], $sum] }, 1); 1)",
         &["L0006"],
     );
     // Depth that only seems to grow is counted and found to be small.

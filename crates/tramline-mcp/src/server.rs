@@ -17,6 +17,7 @@ use tramline_engine::{Engine, Fault};
 mod graph_tools;
 mod http;
 mod reply;
+mod teller;
 
 pub use http::{Http, HttpFault};
 

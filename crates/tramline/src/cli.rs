@@ -123,6 +123,7 @@ impl From<Fault> for Stopped {
             | Fault::Over { .. }
             | Fault::Stale { .. }
             | Fault::Refused(_)
+            | Fault::TooLarge(_)
             | Fault::BadInput { .. } => Exit::BadInput,
             Fault::Store(_) | Fault::Elsewhere { .. } | Fault::Damaged { .. } => Exit::Failed,
         };

@@ -120,6 +120,12 @@ const RULES: &[Rule] = &[
         vendors: &[MCP, SQLITE],
         words: &[],
     },
+    Rule {
+        name: "tramline-bench",
+        below: &["tramline"],
+        vendors: &[SQLITE, "clap"],
+        words: &[],
+    },
 ];
 
 /// A server that misbehaves on demand; any crate's tests may start it.

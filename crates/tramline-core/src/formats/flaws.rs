@@ -5,6 +5,9 @@ use crate::flaw::{Code, Flaw, Place, Severity};
 /// More flaws than this are counted but not kept: nobody reads them, and each costs memory.
 const FLAWS_MAX: usize = 500;
 
+/// Longer messages are cut, in characters: some quote what the document says.
+const MESSAGE_CHARS_MAX: usize = 500;
+
 /// Collects flaws.
 #[derive(Debug, Default)]
 pub(crate) struct Flaws {
@@ -31,8 +34,12 @@ impl Flaws {
     }
 
     /// Adds a flaw that is already put together.
-    pub(crate) fn push(&mut self, flaw: Flaw) {
+    pub(crate) fn push(&mut self, mut flaw: Flaw) {
         if self.found.len() < FLAWS_MAX {
+            if let Some((at, _)) = flaw.message.char_indices().nth(MESSAGE_CHARS_MAX) {
+                flaw.message.truncate(at);
+                flaw.message.push('…');
+            }
             self.found.push(flaw);
         } else {
             self.dropped += 1;

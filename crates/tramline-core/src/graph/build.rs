@@ -107,7 +107,8 @@ fn resolve_edges(
         let mut find = |id: &Str| {
             let found = by_id.get(id).copied();
             if found.is_none() {
-                problems.push(unknown_node(at, id, by_id));
+                let many = problems.len() >= SUGGESTIONS_MAX;
+                problems.push(unknown_node(at, id, workflow, many));
             }
             found
         };
@@ -134,12 +135,17 @@ fn resolve_edges(
     ways
 }
 
-fn unknown_node(edge: usize, id: &str, by_id: &HashMap<Str, NodeIx>) -> Problem {
+/// Past this many problems nobody is told which name was meant: looking for it costs too much.
+const SUGGESTIONS_MAX: usize = 100;
+
+fn unknown_node(edge: usize, id: &str, workflow: &Workflow, many: bool) -> Problem {
+    let ids = || workflow.nodes.iter().map(|node| node.id.as_str());
+    let near = if many { None } else { nearest(id, ids()) };
     Problem {
         code: Code::UnknownNode,
         spot: Spot::Edge(edge),
         message: format!("there is no node `{id}`"),
-        suggestion: nearest(id, by_id.keys().map(Str::as_str))
+        suggestion: near
             .map(|known| format!("did you mean `{known}`?"))
             .or_else(|| Some("name a node of this graph".into())),
     }

@@ -126,3 +126,22 @@ fn a_flood_of_flaws_is_cut_short_and_says_so() {
     assert!(flaws.len() < 1_000);
     assert_eq!(flaws.last().unwrap().code, Code::TooMany);
 }
+
+#[test]
+fn large_documents_and_long_names_are_answered_briefly() {
+    let head = "server: {name: x, version: '1'}\ntools:\n  - name: t\n    description: d\n    \
+                inputSchema: {type: object}\n    nodes:\n";
+    let mut unknown = String::from(head);
+    let mut text = String::from(head);
+    for number in 0..5_000 {
+        unknown += &format!("    - {{id: node{number}, type: exit, next: other{number}}}\n");
+    }
+    let long = "x".repeat(100_000);
+    text += &format!(
+        "    - {{id: {long}, type: entry, next: {long}y}}\n    - {{id: {long}y, nope: 1}}\n"
+    );
+    for text in [unknown, text] {
+        let found = flaws(text.as_bytes());
+        assert!(found.iter().all(|flaw| flaw.message.len() < 3_000));
+    }
+}

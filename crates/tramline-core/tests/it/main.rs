@@ -1,4 +1,8 @@
 //! What the readers make of whole documents.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on says so by panicking"
+)]
 
 mod broken;
 mod dialects;

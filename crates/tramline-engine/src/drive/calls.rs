@@ -156,7 +156,7 @@ impl Driver {
                             label: None,
                             output,
                         };
-                        self.ledger.record(&mut self.run, event).map(drop)
+                        self.note(step, node, event).map(drop)
                     }
                     (Some(_), Err(failure)) => self.attempt_failed(step, failure),
                 }
@@ -201,7 +201,9 @@ impl Driver {
                 failure,
                 wait_ms,
             };
-            self.ledger.record(&mut self.run, event)?;
+            if self.note(step, node, event)?.is_none() {
+                return Ok(());
+            }
             self.under_way.push(Box::pin(async move {
                 tokio::time::sleep(Duration::from_millis(wait_ms)).await;
                 Came::Rested(step)
@@ -219,6 +221,6 @@ impl Driver {
             node,
             failure,
         };
-        self.ledger.record(&mut self.run, event).map(drop)
+        self.note(step, node, event).map(drop)
     }
 }

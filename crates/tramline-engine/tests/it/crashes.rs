@@ -203,3 +203,32 @@ fn a_long_loop_gives_its_count() {
         assert_eq!(result(&outcome), &Value::from("exit"));
     });
 }
+
+#[test]
+fn what_has_no_end_on_disk_fails_its_step() {
+    block_on(async {
+        let (store, tools) = (MemoryStore::new(), tools());
+        let engine = engine(&store, &tools);
+        let expression = "$reduce([1..60], function($a, $i) { [[$a], [$a]] }, 1)".into();
+        let workflow = Workflow {
+            name: "shared".into(),
+            nodes: vec![
+                Node::new("entry", Action::Entry),
+                Node::new("doubles", Action::Compute { expression }),
+                Node::new("exit", Action::Exit),
+            ],
+            edges: vec![Edge::new("entry", "doubles"), Edge::new("doubles", "exit")],
+            ..Workflow::default()
+        };
+        let graph = Arc::new(Graph::build(workflow).unwrap().0);
+        let handle = engine.start(Start::new(graph, "in".into())).await.unwrap();
+        let ended = handle.ended().await.unwrap();
+        let Ended::Finished(Outcome::Failed { failure, node }) = ended else {
+            panic!("{ended:?}");
+        };
+        assert!(
+            node.is_some() && failure.message.contains("too large"),
+            "{failure}"
+        );
+    });
+}

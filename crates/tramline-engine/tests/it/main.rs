@@ -9,6 +9,7 @@
 mod calls;
 mod control;
 mod crashes;
+mod flat;
 mod layers;
 mod overtaken;
 mod support;

@@ -5,7 +5,9 @@ use super::scope::{Meaning, Scopes, assigned};
 use crate::error::{Outcome, Span};
 use crate::functions::pattern::Pattern;
 use crate::host::HostCall;
+use crate::limits::{stack_mark, too_deep};
 use crate::syntax::ast::{self, Ast, AstKind, BinaryOp, Pairs, StageAst, StepAst};
+use crate::syntax::parser::STACK_BYTES_MAX;
 use crate::value::{Map, Str, Value};
 use std::sync::Arc;
 
@@ -21,6 +23,7 @@ pub(super) fn lower(
     let mut lowering = Lowering {
         scopes,
         labels,
+        stack: stack_mark(),
         calls: Vec::new(),
         named,
     };
@@ -33,6 +36,7 @@ pub(super) fn lower(
 struct Lowering<'h> {
     scopes: Scopes<'h>,
     labels: Vec<u32>,
+    stack: usize,
     calls: Vec<HostCall>,
     /// Frames keep the names of their slots, for `$eval`.
     named: bool,
@@ -43,7 +47,41 @@ impl Lowering<'_> {
         self.named.then(|| self.scopes.frame_names())
     }
 
-    fn node(&mut self, mut ast: Ast, tail: bool) -> Outcome<Node> {
+    fn node(&mut self, ast: Ast, tail: bool) -> Outcome<Node> {
+        if self.stack.abs_diff(stack_mark()) > STACK_BYTES_MAX {
+            return Err(too_deep().at(ast.token));
+        }
+        if matches!(ast.kind, AstKind::Binary(..)) && !ast.keep {
+            return self.chain(ast);
+        }
+        self.staged(ast, tail)
+    }
+
+    /// Operators lean to the left: the chain is taken apart without recursion.
+    #[inline(never)]
+    fn chain(&mut self, mut ast: Ast) -> Outcome<Node> {
+        let mut links = Vec::new();
+        loop {
+            match ast.kind {
+                AstKind::Binary(op, left, right) if !ast.keep && ast.predicates.is_empty() => {
+                    links.push((op, right, ast.token, ast.extent));
+                    ast = *left;
+                }
+                kind => {
+                    ast.kind = kind;
+                    break;
+                }
+            }
+        }
+        let mut node = self.staged(ast, false)?;
+        while let Some((op, right, token, extent)) = links.pop() {
+            let right = self.node(*right, false)?;
+            node = make(binary(op, Box::new((node, right))), token, extent);
+        }
+        Ok(node)
+    }
+
+    fn staged(&mut self, mut ast: Ast, tail: bool) -> Outcome<Node> {
         let (token, extent) = (ast.token, ast.extent);
         if matches!(ast.kind, AstKind::Path(_)) {
             return self.path(ast);
@@ -82,7 +120,7 @@ impl Lowering<'_> {
         let (token, extent) = (ast.token, ast.extent);
         let kind = match ast.kind {
             AstKind::Literal(value) => Kind::Literal(value),
-            AstKind::Name(name) => Kind::Name(name),
+            AstKind::Name(name) => Kind::Name(Field::new(name)),
             AstKind::Wildcard => Kind::Wildcard,
             AstKind::Descendants => Kind::Descendants,
             AstKind::Parent(slot) => Kind::Bound(self.labels[slot]),
@@ -134,6 +172,7 @@ impl Lowering<'_> {
             // Shaping has turned these into paths, and refused stray placeholders.
             AstKind::Path(_)
             | AstKind::Placeholder
+            | AstKind::End
             | AstKind::Dot(..)
             | AstKind::Filter(..)
             | AstKind::Keep(_)
@@ -393,7 +432,7 @@ impl Lowering<'_> {
                     let node = self.node(term, false)?;
                     lowered.push(Term { descending, node });
                 }
-                StepKind::Sort(lowered)
+                StepKind::Sort(lowered, step.token)
             }
         };
         let focus = step.focus.map(|name| self.scopes.bind(&name));
@@ -424,8 +463,13 @@ impl Lowering<'_> {
 
 fn make(kind: Kind, token: Span, extent: Span) -> Node {
     let peek = peekable(&kind);
+    let simple = matches!(
+        kind,
+        Kind::Literal(_) | Kind::Name(_) | Kind::Path(_) | Kind::Variable(_)
+    );
     Node {
         kind,
+        quick: peek && simple,
         token,
         extent,
         peek,
@@ -445,7 +489,17 @@ fn binary(op: BinaryOp, pair: Box<(Node, Node)>) -> Kind {
         | BinaryOp::LessEqual
         | BinaryOp::Greater
         | BinaryOp::GreaterEqual => Kind::Compare(op, pair),
-        BinaryOp::Concat => Kind::Concat(pair),
+        BinaryOp::Concat => {
+            let (left, right) = *pair;
+            Kind::Concat(match left.kind {
+                Kind::Concat(operands) => {
+                    let mut operands = operands.into_vec();
+                    operands.push(right);
+                    operands.into()
+                }
+                _ => [left, right].into(),
+            })
+        }
         BinaryOp::And => Kind::And(pair),
         BinaryOp::Or => Kind::Or(pair),
         BinaryOp::In => Kind::In(pair),
@@ -500,7 +554,7 @@ fn walkable(steps: &[Step]) -> bool {
                 }
                 _ => false,
             },
-            StepKind::Sort(_) => false,
+            StepKind::Sort(..) => false,
         };
         fits && step
             .stages
@@ -514,10 +568,15 @@ fn peekable(kind: &Kind) -> bool {
         Kind::Literal(_) | Kind::Name(_) | Kind::Context => true,
         Kind::Variable(variable) => matches!(variable, Variable::Slots(..)),
         Kind::Negate(inner) => inner.peek,
+        Kind::Conditional(parts) => {
+            let otherwise = parts.2.as_ref().is_none_or(|otherwise| otherwise.peek);
+            parts.0.peek && parts.1.peek && otherwise
+        }
         Kind::Arithmetic(_, pair)
         | Kind::Compare(_, pair)
         | Kind::And(pair)
         | Kind::Or(pair)
+        | Kind::Elvis(pair)
         | Kind::Coalesce(pair) => pair.0.peek && pair.1.peek,
         Kind::Path(path) => {
             path.walk

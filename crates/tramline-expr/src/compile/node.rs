@@ -5,8 +5,9 @@ use crate::functions::Builtin;
 use crate::functions::pattern::Pattern;
 use crate::syntax::ast::BinaryOp;
 use crate::syntax::signature::Signature;
-use crate::value::{Str, Value};
+use crate::value::{Map, Str, Value};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 /// A compiled expression.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub(crate) struct Node {
     pub(crate) kind: Kind,
     pub(crate) token: Span,
     pub(crate) extent: Span,
+    /// A literal, a field or a chain of them: trying it costs next to nothing.
+    pub(crate) quick: bool,
     /// Can be tried on a borrowed value without making anything (see `eval::peek`).
     pub(crate) peek: bool,
 }
@@ -33,7 +36,7 @@ pub(crate) enum Kind {
     Literal(Value),
     Regex(Arc<Pattern>),
     /// A field of the context.
-    Name(Str),
+    Name(Field),
     /// `$`
     Context,
     /// `$$`
@@ -48,7 +51,8 @@ pub(crate) enum Kind {
     Compare(BinaryOp, Box<(Node, Node)>),
     And(Box<(Node, Node)>),
     Or(Box<(Node, Node)>),
-    Concat(Box<(Node, Node)>),
+    /// All operands of a chain of `&`.
+    Concat(Box<[Node]>),
     In(Box<(Node, Node)>),
     Range(Box<(Node, Node)>),
     Elvis(Box<(Node, Node)>),
@@ -64,6 +68,27 @@ pub(crate) enum Kind {
     Transform(Arc<Transform>),
     Path(Box<Path>),
     Staged(Box<Staged>),
+}
+
+/// The name of a field, and where it was found last.
+#[derive(Debug)]
+pub(crate) struct Field {
+    pub(crate) name: Str,
+    last: AtomicU32,
+}
+
+impl Field {
+    pub(crate) fn new(name: Str) -> Self {
+        Self {
+            name,
+            last: AtomicU32::new(0),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn of<'m>(&self, map: &'m Map) -> Option<&'m Value> {
+        map.get_near(&self.name, &self.last)
+    }
 }
 
 /// Where a variable is found.
@@ -173,7 +198,7 @@ pub(crate) struct Step {
 #[derive(Debug)]
 pub(crate) enum StepKind {
     Expr(Node),
-    Sort(Vec<Term>),
+    Sort(Vec<Term>, Span),
 }
 
 #[derive(Debug)]

@@ -213,7 +213,8 @@ fn visit(ast: &Ast, names: &mut Vec<Str>) {
         | AstKind::Wildcard
         | AstKind::Descendants
         | AstKind::Parent(_)
-        | AstKind::Placeholder => {}
+        | AstKind::Placeholder
+        | AstKind::End => {}
     }
 }
 

@@ -2,12 +2,15 @@
 
 use super::ancestry::Slots;
 use crate::error::{Flaw, Outcome, Span};
+use crate::limits::{stack_mark, too_deep};
 use crate::syntax::ast::{Ast, AstKind, BinaryOp, Pairs, StageAst, StepAst, StepKind};
+use crate::syntax::parser::STACK_BYTES_MAX;
 use crate::value::{Number, Value};
 
 /// Lays out the whole tree; also gives the binding of each parent reference.
 pub(super) fn shape(ast: Ast, parents: usize) -> Outcome<(Ast, Vec<u32>)> {
     let mut shaper = Shaper {
+        stack: stack_mark(),
         slots: Slots::new(parents),
     };
     let ast = shaper.ast(ast)?;
@@ -18,6 +21,7 @@ pub(super) fn shape(ast: Ast, parents: usize) -> Outcome<(Ast, Vec<u32>)> {
 }
 
 struct Shaper {
+    stack: usize,
     slots: Slots,
 }
 
@@ -29,6 +33,7 @@ enum Suffix {
     Sort(Vec<(bool, Ast)>),
     Focus(crate::value::Str),
     Index(crate::value::Str),
+    Binary(BinaryOp, Box<Ast>),
 }
 
 impl Shaper {
@@ -37,6 +42,9 @@ impl Shaper {
     }
 
     fn ast(&mut self, mut ast: Ast) -> Outcome<Ast> {
+        if self.stack.abs_diff(stack_mark()) > STACK_BYTES_MAX {
+            return Err(too_deep().at(ast.token));
+        }
         let mut suffixes = Vec::new();
         loop {
             let (token, extent, keep) = (ast.token, ast.extent, ast.keep);
@@ -47,6 +55,7 @@ impl Shaper {
                 AstKind::Sorted(left, terms) => (left, Suffix::Sort(terms)),
                 AstKind::Focus(left, name) => (left, Suffix::Focus(name)),
                 AstKind::Index(left, name) => (left, Suffix::Index(name)),
+                AstKind::Binary(op, left, right) => (left, Suffix::Binary(op, right)),
                 AstKind::Keep(mut left) => {
                     keep_base(&mut left);
                     ast = *left;
@@ -84,6 +93,7 @@ impl Shaper {
             Suffix::Filter(test) => self.filter(ast, *test, token),
             Suffix::Group(pairs) => self.group(ast, pairs, token),
             Suffix::Sort(terms) => self.sort(ast, terms, token, keep),
+            Suffix::Binary(op, right) => self.binary(op, ast, right, token),
             Suffix::Focus(name) => {
                 let mut path = into_path(ast);
                 path.keep |= keep;
@@ -115,6 +125,27 @@ impl Shaper {
                 Ok(path)
             }
         }
+    }
+
+    fn binary(&mut self, op: BinaryOp, left: Ast, right: Box<Ast>, token: Span) -> Outcome<Ast> {
+        let mut seeking = Vec::new();
+        Slots::inherit(&mut seeking, &left);
+        let mut right = self.child(right, &mut seeking)?;
+        let mut keep = false;
+        if op == BinaryOp::Apply {
+            let keeps = |ast: &Ast| ast.keep && !matches!(ast.kind, AstKind::Path(_));
+            keep = keeps(&left) || keeps(&right);
+            if matches!(right.kind, AstKind::Call(..)) {
+                // The call takes the left side as an argument; nothing else follows it.
+                right.keep = false;
+                right.predicates.clear();
+            }
+        }
+        let extent = left.extent;
+        let mut ast = Ast::new(AstKind::Binary(op, Box::new(left), right), token, extent);
+        ast.keep = keep;
+        ast.seeking = seeking;
+        Ok(ast)
     }
 
     fn dot(&mut self, left: Ast, right: Ast, token: Span) -> Outcome<Ast> {
@@ -241,20 +272,6 @@ impl Shaper {
                     _ => AstKind::Negate(inner),
                 }
             }
-            AstKind::Binary(op, left, right) => {
-                let left = self.child(left, &mut seeking)?;
-                let mut right = self.child(right, &mut seeking)?;
-                if op == BinaryOp::Apply {
-                    let keeps = |ast: &Ast| ast.keep && !matches!(ast.kind, AstKind::Path(_));
-                    ast.keep |= keeps(&left) || keeps(&right);
-                    if matches!(right.kind, AstKind::Call(..)) {
-                        // The call takes the left side as an argument; nothing else follows it.
-                        right.keep = false;
-                        right.predicates.clear();
-                    }
-                }
-                AstKind::Binary(op, left, right)
-            }
             AstKind::Array(items) => AstKind::Array(self.list(items, &mut seeking)?),
             AstKind::Object(pairs) => AstKind::Object(self.pairs(pairs, &mut seeking)?),
             AstKind::Block(body) => AstKind::Block(self.list(body, &mut seeking)?),
@@ -284,6 +301,10 @@ impl Shaper {
                     None => None,
                 };
                 AstKind::Transform(pattern, update, delete)
+            }
+            AstKind::End => {
+                let message = "the expression ends where a value is expected";
+                return Err(Flaw::new("S0207", message).at(ast.token).token("(end)"));
             }
             kind => kind,
         };

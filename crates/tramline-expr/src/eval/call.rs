@@ -1,7 +1,7 @@
 //! Calls: of built-ins, host functions, closures and everything else that is a function.
 
 use super::frame::{Env, Frame};
-use super::machine::Machine;
+use super::machine::{Machine, Pending};
 use super::val::{Closure, Func, Partial, Val};
 use super::walk::{Count, Sum};
 use crate::compile::node::{Call, Kind, Node, Outer, Variable};
@@ -24,9 +24,9 @@ impl Machine<'_> {
             Kind::Variable(Variable::Outer(Outer::Builtin(builtin)))
                 if !call.partial && !self.is_given(builtin.name()) =>
             {
-                self.call_builtin(*builtin, call, input, env)
+                self.call_builtin(*builtin, call, node.token.end, input, env)
             }
-            _ => self.call_value(call, input, env),
+            _ => self.call_value(call, node.token.end, input, env),
         };
         match result {
             Ok(val) => Ok(val),
@@ -42,6 +42,7 @@ impl Machine<'_> {
         &mut self,
         builtin: Builtin,
         call: &Call,
+        position: u32,
         input: &Val,
         env: &Env,
     ) -> Outcome<Val> {
@@ -60,6 +61,14 @@ impl Machine<'_> {
         }
         let args = self.arguments(call, input, env)?;
         self.builtin(builtin, args, input, env)
+            .map_err(|flaw| match call.tail {
+                true => {
+                    let mut flaw = flaw.pointing(call.procedure.token.end);
+                    flaw.tail = true;
+                    flaw
+                }
+                false => flaw.pointing(position),
+            })
     }
 
     /// A sum, count or the like over a path, without making what the path leads to.
@@ -108,7 +117,7 @@ impl Machine<'_> {
     }
 
     #[inline(never)]
-    fn call_value(&mut self, call: &Call, input: &Val, env: &Env) -> Outcome<Val> {
+    fn call_value(&mut self, call: &Call, position: u32, input: &Val, env: &Env) -> Outcome<Val> {
         let procedure = self.eval(&call.procedure, input, env)?;
         if call.partial {
             return self.partial(call, procedure, input, env);
@@ -123,10 +132,14 @@ impl Machine<'_> {
         };
         let args = self.arguments(call, input, env)?;
         if call.tail && matches!(*func, Func::Lambda(_)) {
-            self.pending = Some((func, args));
+            self.pending = Some(Pending {
+                func,
+                args,
+                position: call.procedure.token.end,
+            });
             return Ok(Val::Undef);
         }
-        self.apply(&func, args, input, env)
+        self.apply_at(&func, args, Some(position), input, env)
     }
 
     #[cold]
@@ -227,7 +240,7 @@ impl Machine<'_> {
         let mut args = vec![left];
         args.extend(self.arguments(call, input, env)?);
         let result = match &procedure {
-            Val::Func(func) => self.apply(func, args, input, env),
+            Val::Func(func) => self.apply_at(func, args, Some(node.token.end), input, env),
             other => Err(self.not_a_function(call, other, "T1005", "T1006")),
         };
         result.map_err(|flaw| match (&call.name, flaw.placed) {
@@ -244,8 +257,36 @@ impl Machine<'_> {
         input: &Val,
         env: &Env,
     ) -> Outcome<Val> {
+        self.apply_at(func, args, None, input, env)
+    }
+
+    /// Calls any function from a place in the source, where the reference then places its errors.
+    fn apply_at(
+        &mut self,
+        func: &Rc<Func>,
+        args: Vec<Val>,
+        position: Option<u32>,
+        input: &Val,
+        env: &Env,
+    ) -> Outcome<Val> {
+        let result = match &**func {
+            Func::Lambda(closure) => {
+                return self.apply_closure(closure, args, position, input, env);
+            }
+            _ => self.apply_other(func, args, input, env),
+        };
+        result.map_err(|flaw| pointed(flaw, position))
+    }
+
+    fn apply_other(
+        &mut self,
+        func: &Rc<Func>,
+        args: Vec<Val>,
+        input: &Val,
+        env: &Env,
+    ) -> Outcome<Val> {
         match &**func {
-            Func::Lambda(closure) => self.apply_closure(closure, args, input, env),
+            Func::Lambda(closure) => self.apply_closure(closure, args, None, input, env),
             Func::Builtin(builtin) => self.builtin(*builtin, args, input, env),
             Func::Host(function, name) => self.apply_host(*function, name, args),
             Func::Partial(partial) => self.apply_partial(partial, args, input, env),
@@ -299,21 +340,25 @@ impl Machine<'_> {
         &mut self,
         closure: &Closure,
         args: Vec<Val>,
+        position: Option<u32>,
         input: &Val,
         env: &Env,
     ) -> Outcome<Val> {
-        let first = self.run_closure(closure, args, input)?;
-        if self.pending.is_none() {
-            return Ok(first);
-        }
+        let first = self.run_closure(closure, args, input);
+        let mut val = first.map_err(|flaw| pointed(flaw, position))?;
         // Calls in tail position come back here instead of nesting.
-        let mut val = first;
-        while let Some((func, args)) = self.pending.take() {
+        while let Some(Pending {
+            func,
+            args,
+            position,
+        }) = self.pending.take()
+        {
             self.meter.burn(1)?;
-            val = match &*func {
-                Func::Lambda(closure) => self.run_closure(closure, args, input)?,
-                _ => self.apply(&func, args, input, env)?,
+            let next = match &*func {
+                Func::Lambda(closure) => self.run_closure(closure, args, input),
+                _ => self.apply(&func, args, input, env),
             };
+            val = next.map_err(|flaw| pointed(flaw, Some(position)))?;
         }
         Ok(val)
     }
@@ -324,11 +369,22 @@ impl Machine<'_> {
             Some(signature) => self.fit(signature, args, input)?,
             None => args,
         };
-        let mut slots: Vec<Option<Val>> = Vec::with_capacity(lambda.slots);
-        slots.extend(args.into_iter().take(lambda.params.len()).map(Some));
+        // The arguments' own memory becomes the frame's.
+        let mut slots: Vec<Option<Val>> = args.into_iter().map(Some).collect();
         slots.resize(lambda.params.len(), Some(Val::Undef));
         slots.resize(lambda.slots, None);
         let frame = Frame::new(Some(closure.env.clone()), slots, lambda.names.clone());
         self.eval(&lambda.body, &closure.input, &frame)
+    }
+}
+
+fn pointed(mut flaw: Box<Flaw>, position: Option<u32>) -> Box<Flaw> {
+    match position {
+        _ if flaw.tail => {
+            flaw.tail = false;
+            flaw
+        }
+        Some(position) => flaw.pointing(position),
+        None => flaw,
     }
 }

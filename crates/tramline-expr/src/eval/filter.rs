@@ -2,6 +2,7 @@
 
 use super::frame::{Env, Frame};
 use super::machine::Machine;
+use super::peek::decide;
 use super::tuple::Tuple;
 use super::val::{Sequence, Val};
 use crate::compile::node::Node;
@@ -89,6 +90,11 @@ impl Machine<'_> {
         if let Val::Tuples(tuples) = val {
             return self.filter_tuples(test, tuples, env);
         }
+        if val.is_undef() {
+            // The test is still made, for the errors in it.
+            self.eval(test, val, env)?;
+            return Ok(Val::Undef);
+        }
         let items = val.items();
         let mut found = Sequence::default();
         for at in 0..items.len() {
@@ -104,6 +110,12 @@ impl Machine<'_> {
     }
 
     pub(super) fn judge(&mut self, test: &Node, item: &Val, env: &Env) -> Outcome<Verdict> {
+        if let (Val::Json(value, _), true) = (item, self.tracer.is_none()) {
+            if let Some(truth) = decide(test, value) {
+                self.meter.burn(2)?;
+                return Ok(if truth { Verdict::Yes } else { Verdict::No });
+            }
+        }
         if test.peek && self.tracer.is_none() {
             if let Some(Val::Json(Value::Bool(truth), _)) = self.peek_val(test, item, env) {
                 return Ok(if truth { Verdict::Yes } else { Verdict::No });

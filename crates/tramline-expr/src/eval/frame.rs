@@ -63,6 +63,16 @@ impl Frame {
         self.slots.borrow().get(slot as usize)?.clone()
     }
 
+    /// Looks at a slot without copying what is in it.
+    pub(crate) fn look<T>(&self, slot: u32, look: impl FnOnce(Option<&Val>) -> T) -> T {
+        look(
+            self.slots
+                .borrow()
+                .get(slot as usize)
+                .and_then(Option::as_ref),
+        )
+    }
+
     pub(crate) fn set(&self, slot: u32, val: Val) {
         let old = match self.slots.borrow_mut().get_mut(slot as usize) {
             Some(place) => place.replace(val),
@@ -92,16 +102,25 @@ impl Frame {
 
 impl Drop for Frame {
     fn drop(&mut self) {
-        let slots = std::mem::take(self.slots.get_mut());
+        let plain = |val: &Val| matches!(val, Val::Json(..) | Val::Undef);
+        let shared = self
+            .parent
+            .as_ref()
+            .is_none_or(|parent| Rc::strong_count(parent) > 1);
+        let slots = self.slots.get_mut();
+        if shared
+            && slots.iter().flatten().all(plain)
+            && self.bound.iter().all(|(_, val)| plain(val))
+        {
+            return;
+        }
+        let slots = std::mem::take(slots);
         let bound = std::mem::take(&mut self.bound);
         let vals = slots
             .into_iter()
             .flatten()
             .chain(bound.into_iter().map(|(_, val)| val));
-        let vals: Vec<Val> = vals.filter(|val| !matches!(val, Val::Json(..))).collect();
-        if !vals.is_empty() || self.parent.is_some() {
-            dismantle(vals, self.parent.take().into_iter().collect());
-        }
+        dismantle(vals.collect(), self.parent.take().into_iter().collect());
     }
 }
 

@@ -1,6 +1,7 @@
 //! The machine that evaluates: one method per kind of node, one meter over all of them.
 
 use super::frame::{Env, Frame};
+use super::peek::Given;
 use super::val::{Closure, Func, List, Sequence, Val, settle};
 use crate::compile::node::{Bind, Block, Filter, Kind, Node, Outer, Program, Staged, Variable};
 use crate::error::Outcome;
@@ -10,14 +11,27 @@ use crate::limits::{Limits, Meter};
 use crate::value::{Map, Value};
 use std::rc::{Rc, Weak};
 
+thread_local! {
+    /// The frame of programs that assign nothing.
+    static NOTHING: Env = Frame::new(None, Vec::new(), None);
+}
+
+/// A call in tail position.
+pub(super) struct Pending {
+    pub(super) func: Rc<Func>,
+    pub(super) args: Vec<Val>,
+    /// Where the reference places errors in it.
+    pub(super) position: u32,
+}
+
 pub(crate) struct Machine<'e> {
     pub(crate) meter: Meter,
     pub(crate) host: &'e dyn Host,
     pub(crate) functions: &'e HostFunctions,
     given: Option<&'e Map>,
-    pub(super) root: Val,
+    root: Option<&'e Value>,
     /// A call in tail position, to be made once the function around it is done.
-    pub(super) pending: Option<(Rc<Func>, Vec<Val>)>,
+    pub(super) pending: Option<Pending>,
     /// Frames that hold functions, which may hold the frames: emptied at the end.
     cyclic: Vec<Weak<Frame>>,
     now: Option<i64>,
@@ -46,7 +60,7 @@ impl<'e> Machine<'e> {
             host,
             functions,
             given,
-            root: Val::Undef,
+            root: None,
             pending: None,
             cyclic: Vec::new(),
             now: None,
@@ -55,12 +69,20 @@ impl<'e> Machine<'e> {
     }
 
     /// Evaluates a whole program.
-    pub(crate) fn run(&mut self, program: &Program, input: Option<&Value>) -> Outcome<Val> {
-        let root = input.map_or(Val::Undef, |input| Val::Json(input.clone(), 0));
-        self.root = root.clone();
-        let input = outer(root);
-        let names = program.names.clone();
-        let env = Frame::new(None, vec![None; program.slots], names);
+    pub(crate) fn run(&mut self, program: &Program, input: Option<&'e Value>) -> Outcome<Val> {
+        self.root = input;
+        if program.root.peek && program.slots == 0 && self.tracer.is_none() {
+            let given = input.map_or(Given::Undef, Given::Value);
+            let peek = NOTHING.with(|env| self.peek_given(&program.root, given, 0, env));
+            if let Some(val) = peek {
+                return Ok(val);
+            }
+        }
+        let input = outer(input.map_or(Val::Undef, |input| Val::Json(input.clone(), 0)));
+        let env = match program.slots {
+            0 => NOTHING.with(Env::clone),
+            slots => Frame::new(None, vec![None; slots], program.names.clone()),
+        };
         let result = self.eval(&program.root, &input, &env);
         let result = result.map(|val| match val {
             Val::List(list) if list.outer => list.items.first().cloned().unwrap_or(Val::Undef),
@@ -82,6 +104,11 @@ impl<'e> Machine<'e> {
 
     /// Evaluates a node on its input.
     pub(crate) fn eval(&mut self, node: &Node, input: &Val, env: &Env) -> Outcome<Val> {
+        if node.quick && self.tracer.is_none() {
+            if let Some(val) = self.peek_val(node, input, env) {
+                return Ok(val);
+            }
+        }
         match self.eval_raw(node, input, env) {
             Ok(val) => Ok(settle(val)),
             Err(flaw) => Err(flaw),
@@ -119,17 +146,24 @@ impl<'e> Machine<'e> {
     fn dispatch(&mut self, node: &Node, input: &Val, env: &Env) -> Outcome<Val> {
         match &node.kind {
             Kind::Literal(value) => Ok(Val::Json(value.clone(), 0)),
-            Kind::Name(name) => self.lookup(input, name),
+            Kind::Name(field) => match input {
+                Val::Json(Value::Object(map), depth) => Ok(field
+                    .of(map)
+                    .map_or(Val::Undef, |value| Val::part(value, *depth))),
+                _ => self.lookup(input, &field.name),
+            },
             Kind::Context => Ok(context(input)),
-            Kind::Root => Ok(self.root.clone()),
+            Kind::Root => Ok(self
+                .root
+                .map_or(Val::Undef, |root| Val::Json(root.clone(), 0))),
             Kind::Variable(variable) => Ok(self.variable(variable, env)),
             Kind::Bound(number) => Ok(Frame::binding(env, *number).unwrap_or(Val::Undef)),
             Kind::Path(path) => self.path(path, input, env),
             Kind::Arithmetic(op, pair) => self.arithmetic(*op, pair, node, input, env),
             Kind::Compare(op, pair) => self.compare(*op, pair, node, input, env),
-            Kind::And(pair) => self.and(pair, input, env),
-            Kind::Or(pair) => self.or(pair, input, env),
-            Kind::Concat(pair) => self.concat(pair, input, env),
+            Kind::And(pair) => self.and(pair, node, input, env),
+            Kind::Or(pair) => self.or(pair, node, input, env),
+            Kind::Concat(operands) => self.concat(operands, input, env),
             Kind::In(pair) => self.member(pair, input, env),
             Kind::Range(pair) => self.range(pair, node, input, env),
             Kind::Elvis(pair) => self.elvis(pair, input, env),

@@ -8,7 +8,7 @@ use crate::error::{Flaw, Outcome};
 use crate::functions::equal::{equal, is_true};
 use crate::functions::string::text_of;
 use crate::syntax::ast::BinaryOp;
-use crate::value::{Number, Str, Value};
+use crate::value::{Number, Value};
 use std::cmp::Ordering;
 
 /// The longest range, as in the reference.
@@ -90,43 +90,46 @@ impl Machine<'_> {
         order(op, &left, &right)
     }
 
-    pub(super) fn and(&mut self, pair: &Pair, input: &Val, env: &Env) -> Outcome<Val> {
+    pub(super) fn and(&mut self, pair: &Pair, node: &Node, input: &Val, env: &Env) -> Outcome<Val> {
         let left = self.eval(&pair.0, input, env)?;
         if !is_true(&self.meter, &left)? {
             return Ok(Val::bool(false));
         }
-        let right = self.eval(&pair.1, input, env)?;
+        let right = self
+            .eval(&pair.1, input, env)
+            .map_err(|flaw| blame(flaw, node, "and"))?;
         Ok(Val::bool(is_true(&self.meter, &right)?))
     }
 
-    pub(super) fn or(&mut self, pair: &Pair, input: &Val, env: &Env) -> Outcome<Val> {
+    pub(super) fn or(&mut self, pair: &Pair, node: &Node, input: &Val, env: &Env) -> Outcome<Val> {
         let left = self.eval(&pair.0, input, env)?;
         if is_true(&self.meter, &left)? {
             return Ok(Val::bool(true));
         }
-        let right = self.eval(&pair.1, input, env)?;
+        let right = self
+            .eval(&pair.1, input, env)
+            .map_err(|flaw| blame(flaw, node, "or"))?;
         Ok(Val::bool(is_true(&self.meter, &right)?))
     }
 
     #[inline(never)]
-    pub(super) fn concat(&mut self, pair: &Pair, input: &Val, env: &Env) -> Outcome<Val> {
-        let left = self.eval(&pair.0, input, env)?;
-        let right = self.eval(&pair.1, input, env)?;
-        let left = self.piece(&left)?;
-        let right = self.piece(&right)?;
-        self.meter.text(left.len() + right.len())?;
-        let mut text = smol_str::SmolStrBuilder::new();
-        text.push_str(&left);
-        text.push_str(&right);
-        Ok(Val::text(text.finish()))
-    }
-
-    fn piece(&mut self, val: &Val) -> Outcome<Str> {
-        match val {
-            Val::Undef => Ok(Str::default()),
-            Val::Json(Value::String(text), _) => Ok(text.clone()),
-            other => text_of(&self.meter, other, false),
+    pub(super) fn concat(&mut self, operands: &[Node], input: &Val, env: &Env) -> Outcome<Val> {
+        let mut text = String::new();
+        for operand in operands {
+            match self.eval(operand, input, env)? {
+                Val::Undef => {}
+                Val::Json(Value::String(piece), _) => {
+                    self.meter.text(piece.len())?;
+                    text.push_str(&piece);
+                }
+                other => {
+                    let piece = text_of(&self.meter, &other, false)?;
+                    self.meter.text(piece.len())?;
+                    text.push_str(&piece);
+                }
+            }
         }
+        Ok(Val::text(text))
     }
 
     #[inline(never)]
@@ -199,6 +202,16 @@ impl Machine<'_> {
         input: &Val,
         env: &Env,
     ) -> Outcome<Val> {
+        if parts.0.peek && self.tracer.is_none() {
+            // The branches may call: only the test is tried.
+            if let Some(Val::Json(Value::Bool(truth), _)) = self.peek_val(&parts.0, input, env) {
+                return match (truth, &parts.2) {
+                    (true, _) => self.eval(&parts.1, input, env),
+                    (false, Some(otherwise)) => self.eval(otherwise, input, env),
+                    (false, None) => Ok(Val::Undef),
+                };
+            }
+        }
         let test = self.eval(&parts.0, input, env)?;
         if is_true(&self.meter, &test)? {
             return self.eval(&parts.1, input, env);
@@ -208,6 +221,12 @@ impl Machine<'_> {
             None => Ok(Val::Undef),
         }
     }
+}
+
+/// The reference puts errors from the right of `and` and `or` down to the operator.
+#[cold]
+fn blame(flaw: Box<Flaw>, node: &Node, mark: &'static str) -> Box<Flaw> {
+    flaw.pointing(node.token.end).token(mark)
 }
 
 pub(super) fn calculate(op: BinaryOp, left: f64, right: f64) -> f64 {

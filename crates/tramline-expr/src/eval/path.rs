@@ -86,8 +86,8 @@ impl Machine<'_> {
     fn step(&mut self, step: &Step, current: &Val, env: &Env, last: bool) -> Outcome<Val> {
         let node = match &step.kind {
             StepKind::Expr(node) => node,
-            StepKind::Sort(terms) => {
-                let sorted = self.order_by(terms, current, env)?;
+            StepKind::Sort(terms, token) => {
+                let sorted = self.order_by(terms, *token, current, env)?;
                 return self.stages(&step.stages, sorted, env);
             }
         };
@@ -99,7 +99,7 @@ impl Machine<'_> {
             if step.whole {
                 val = whole(val);
             }
-            if !step.stages.is_empty() && !val.is_undef() {
+            if !step.stages.is_empty() {
                 val = self.stages(&step.stages, val, env)?;
             }
             if !val.is_undef() {
@@ -120,6 +120,10 @@ impl Machine<'_> {
             if is_plain {
                 return Ok(results.pop().unwrap_or(Val::Undef));
             }
+        }
+        if !results.iter().any(Val::is_array) {
+            self.meter.items(results.len())?;
+            return Ok(Sequence { items: results }.raw());
         }
         let mut found = Sequence::default();
         for val in results {

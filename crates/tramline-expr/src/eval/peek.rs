@@ -5,9 +5,10 @@ use super::frame::{Env, Frame};
 use super::machine::Machine;
 use super::operator::{calculate, holds, text_order};
 use super::val::Val;
-use crate::compile::node::{Kind, Node, Path, StepKind, Variable};
+use crate::compile::node::{Field, Kind, Node, Path, Step, StepKind, Variable};
 use crate::syntax::ast::BinaryOp;
 use crate::value::{Number, Value};
+use std::cmp::Ordering;
 
 /// What an expression came to.
 pub(super) enum Peek<'a> {
@@ -73,6 +74,17 @@ impl Machine<'_> {
             Val::Undef => (Given::Undef, 0),
             Val::List(_) | Val::Record(_) | Val::Func(_) | Val::Tuples(_) => (Given::Other, 0),
         };
+        self.peek_given(node, given, depth, env)
+    }
+
+    /// Tries a node on a borrowed value of this depth.
+    pub(super) fn peek_given(
+        &self,
+        node: &Node,
+        given: Given<'_>,
+        depth: u16,
+        env: &Env,
+    ) -> Option<Val> {
         Some(match self.peek(node, given, env)? {
             Peek::Missing => Val::Undef,
             Peek::Ref(value) => Val::Json(value.clone(), depth),
@@ -119,6 +131,20 @@ impl Machine<'_> {
                     .filter(|number| number.is_finite())
                     .map(|n| Peek::Number(-n)),
             },
+            Kind::Conditional(parts) => match self.peek(&parts.0, input, env)?.truth()? {
+                true => self.peek(&parts.1, input, env),
+                false => match &parts.2 {
+                    Some(otherwise) => self.peek(otherwise, input, env),
+                    None => Some(Peek::Missing),
+                },
+            },
+            Kind::Elvis(pair) => {
+                let left = self.peek(&pair.0, input, env)?;
+                match left.truth()? {
+                    true => Some(left),
+                    false => self.peek(&pair.1, input, env),
+                }
+            }
             Kind::Coalesce(pair) => match self.peek(&pair.0, input, env)? {
                 Peek::Missing => self.peek(&pair.1, input, env),
                 other => Some(other),
@@ -153,60 +179,63 @@ impl Machine<'_> {
         let StepKind::Expr(first) = &first.kind else {
             return None;
         };
-        match self.peek(first, input, env)? {
-            Peek::Ref(value) => {
-                let mut value = value;
-                for step in rest {
-                    self.meter.burn(1).ok()?;
-                    let StepKind::Expr(Node {
-                        kind: Kind::Name(name),
-                        ..
-                    }) = &step.kind
-                    else {
-                        return None;
-                    };
-                    value = match value {
-                        Value::Object(map) => match map.get(name) {
-                            Some(value) => value,
-                            None => return Some(Peek::Missing),
-                        },
-                        Value::Array(_) => return None,
-                        _ => return Some(Peek::Missing),
-                    };
-                }
-                // An array that a variable or `$` starts with is taken apart by the steps after it.
-                Some(Peek::Ref(value))
+        match &first.kind {
+            Kind::Name(name) => match field(input, name)? {
+                Peek::Ref(value) => Some(follow(rest, value)?.map_or(Peek::Missing, Peek::Ref)),
+                other => Some(other),
+            },
+            Kind::Context => match input {
+                Given::Value(value) => Some(follow(rest, value)?.map_or(Peek::Missing, Peek::Ref)),
+                Given::Undef => Some(Peek::Missing),
+                Given::Other => None,
+            },
+            Kind::Variable(Variable::Slots(places, _)) => {
+                let [(hops, slot), ..] = **places else {
+                    return None;
+                };
+                // Only what the steps lead to is copied out of the frame.
+                Frame::out(env, hops).look(slot, |val| match val {
+                    Some(Val::Json(value, depth)) => Some(match follow(rest, value)? {
+                        Some(value) => Peek::Own(value.clone(), *depth),
+                        None => Peek::Missing,
+                    }),
+                    Some(Val::Undef) => Some(Peek::Missing),
+                    _ => None,
+                })
             }
-            Peek::Own(owned, depth) => {
-                let mut value = &owned;
-                for step in rest {
-                    let StepKind::Expr(Node {
-                        kind: Kind::Name(name),
-                        ..
-                    }) = &step.kind
-                    else {
-                        return None;
-                    };
-                    value = match value {
-                        Value::Object(map) => match map.get(name) {
-                            Some(value) => value,
-                            None => return Some(Peek::Missing),
-                        },
-                        Value::Array(_) => return None,
-                        _ => return Some(Peek::Missing),
-                    };
-                }
-                Some(Peek::Own(value.clone(), depth))
-            }
-            Peek::Missing => Some(Peek::Missing),
-            Peek::Number(_) | Peek::Bool(_) => None,
+            _ => None,
         }
     }
 }
 
-fn field<'a>(input: Given<'a>, name: &str) -> Option<Peek<'a>> {
+/// Where steps lead from a value; none where they meet an array.
+#[inline]
+fn follow<'a>(steps: &[Step], value: &'a Value) -> Option<Option<&'a Value>> {
+    let mut value = value;
+    for step in steps {
+        let StepKind::Expr(Node {
+            kind: Kind::Name(field),
+            ..
+        }) = &step.kind
+        else {
+            return None;
+        };
+        value = match value {
+            Value::Object(map) => match field.of(map) {
+                Some(value) => value,
+                None => return Some(None),
+            },
+            Value::Array(_) => return None,
+            _ => return Some(None),
+        };
+    }
+    Some(Some(value))
+}
+
+#[inline]
+fn field<'a>(input: Given<'a>, field: &Field) -> Option<Peek<'a>> {
     match input {
-        Given::Value(Value::Object(map)) => Some(map.get(name).map_or(Peek::Missing, Peek::Ref)),
+        Given::Value(Value::Object(map)) => Some(field.of(map).map_or(Peek::Missing, Peek::Ref)),
         Given::Value(Value::Array(_)) | Given::Other => None,
         Given::Value(_) | Given::Undef => Some(Peek::Missing),
     }
@@ -262,4 +291,52 @@ fn same(left: &Peek<'_>, right: &Peek<'_>) -> Option<bool> {
     }
     let (mut a, mut b) = (Value::Null, Value::Null);
     Some(scalar(left, &mut a)? == scalar(right, &mut b)?)
+}
+
+/// Decides a test made of fields, literals, comparisons, `and` and `or` on a plain value, without
+/// a frame or a copy; none where it takes more.
+#[inline]
+pub(super) fn decide(test: &Node, item: &Value) -> Option<bool> {
+    match &test.kind {
+        Kind::Compare(op, pair) => {
+            let left = resolve(&pair.0, item)?;
+            let right = resolve(&pair.1, item)?;
+            decide_compare(*op, left, right)
+        }
+        Kind::And(pair) => Some(decide(&pair.0, item)? && decide(&pair.1, item)?),
+        Kind::Or(pair) => Some(decide(&pair.0, item)? || decide(&pair.1, item)?),
+        _ => None,
+    }
+}
+
+#[inline]
+fn resolve<'a>(node: &'a Node, item: &'a Value) -> Option<Option<&'a Value>> {
+    match &node.kind {
+        Kind::Literal(value) => Some(Some(value)),
+        Kind::Path(path) if node.quick => match item {
+            Value::Object(_) => follow(&path.steps, item),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+#[inline]
+fn decide_compare(op: BinaryOp, left: Option<&Value>, right: Option<&Value>) -> Option<bool> {
+    let equality = matches!(op, BinaryOp::Equal | BinaryOp::NotEqual);
+    match (left?, right?) {
+        (Value::Number(a), Value::Number(b)) => {
+            let ordering = a.as_f64().partial_cmp(&b.as_f64());
+            Some(match op {
+                BinaryOp::Equal => ordering == Some(Ordering::Equal),
+                BinaryOp::NotEqual => ordering != Some(Ordering::Equal),
+                _ => holds(op, ordering),
+            })
+        }
+        (Value::String(a), Value::String(b)) if equality => {
+            Some((a == b) == (op == BinaryOp::Equal))
+        }
+        (Value::Bool(a), Value::Bool(b)) if equality => Some((a == b) == (op == BinaryOp::Equal)),
+        _ => None,
+    }
 }

@@ -5,21 +5,27 @@ use super::machine::Machine;
 use super::operator::text_order;
 use super::val::{Sequence, Val};
 use crate::compile::node::Term;
-use crate::error::{Flaw, Outcome};
+use crate::error::{Flaw, Outcome, Span};
 use crate::value::Value;
 use std::cmp::Ordering;
 use std::rc::Rc;
 
 impl Machine<'_> {
     #[inline(never)]
-    pub(super) fn order_by(&mut self, terms: &[Term], val: &Val, env: &Env) -> Outcome<Val> {
+    pub(super) fn order_by(
+        &mut self,
+        terms: &[Term],
+        token: Span,
+        val: &Val,
+        env: &Env,
+    ) -> Outcome<Val> {
         if let Val::Tuples(tuples) = val {
             let mut keyed = Vec::with_capacity(tuples.len());
             for tuple in tuples.iter() {
                 let frame = Frame::bound(env, tuple.bound.clone());
                 keyed.push((self.keys(terms, &tuple.at, &frame)?, tuple.clone()));
             }
-            let sorted = self.sort_keyed(terms, keyed)?;
+            let sorted = self.sort_keyed(terms, token, keyed)?;
             return Ok(Val::Tuples(Rc::new(sorted)));
         }
         let items = val.items();
@@ -28,7 +34,7 @@ impl Machine<'_> {
         for item in items.iter() {
             keyed.push((self.keys(terms, &item, env)?, item));
         }
-        let items = self.sort_keyed(terms, keyed)?;
+        let items = self.sort_keyed(terms, token, keyed)?;
         Ok(Sequence { items }.raw())
     }
 
@@ -40,10 +46,16 @@ impl Machine<'_> {
         Ok(keys)
     }
 
-    fn sort_keyed<T>(&mut self, terms: &[Term], keyed: Vec<(Vec<Val>, T)>) -> Outcome<Vec<T>> {
+    fn sort_keyed<T>(
+        &mut self,
+        terms: &[Term],
+        token: Span,
+        keyed: Vec<(Vec<Val>, T)>,
+    ) -> Outcome<Vec<T>> {
         let sorted = merge_sort(keyed, &mut |a, b| {
             self.meter.burn(1)?;
-            Ok(compare_keys(terms, &a.0, &b.0)? == Ordering::Greater)
+            let ordering = compare_keys(terms, &a.0, &b.0).map_err(|flaw| flaw.or_at(token))?;
+            Ok(ordering == Ordering::Greater)
         })?;
         Ok(sorted.into_iter().map(|(_, item)| item).collect())
     }
@@ -61,7 +73,7 @@ fn compare_keys(terms: &[Term], left: &[Val], right: &[Val]) -> Outcome<Ordering
                 .partial_cmp(&b.as_f64())
                 .unwrap_or(Ordering::Greater),
             (Val::Json(Value::String(a), _), Val::Json(Value::String(b), _)) => text_order(a, b),
-            _ => return Err(unsortable(term, a, b)),
+            _ => return Err(unsortable(a, b)),
         };
         if ordering != Ordering::Equal {
             return Ok(if term.descending {
@@ -75,16 +87,15 @@ fn compare_keys(terms: &[Term], left: &[Val], right: &[Val]) -> Outcome<Ordering
 }
 
 #[cold]
-fn unsortable(term: &Term, a: &Val, b: &Val) -> Box<Flaw> {
+fn unsortable(a: &Val, b: &Val) -> Box<Flaw> {
     let sortable = |val: &Val| matches!(val, Val::Json(Value::Number(_) | Value::String(_), _));
-    let flaw = match sortable(a) && sortable(b) {
+    match sortable(a) && sortable(b) {
         true => Flaw::new("T2007", "an order-by compares values of one type").value(b.to_value()),
         false => {
             let wrong = if sortable(a) { b } else { a };
             Flaw::new("T2008", "an order-by compares numbers or strings").value(wrong.to_value())
         }
-    };
-    flaw.at(term.node.token)
+    }
 }
 
 /// A stable merge sort: `after` says that the first comes after the second. An inconsistent
@@ -93,37 +104,30 @@ pub(crate) fn merge_sort<T>(
     items: Vec<T>,
     after: &mut dyn FnMut(&T, &T) -> Outcome<bool>,
 ) -> Outcome<Vec<T>> {
-    let mut runs: Vec<Vec<T>> = items.into_iter().map(|item| vec![item]).collect();
-    while runs.len() > 1 {
-        let mut merged = Vec::with_capacity(runs.len().div_ceil(2));
-        let mut pairs = runs.into_iter();
-        while let Some(left) = pairs.next() {
-            merged.push(match pairs.next() {
-                Some(right) => merge(left, right, after)?,
-                None => left,
-            });
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    let mut merged = Vec::with_capacity(items.len());
+    let mut width = 1;
+    while width < items.len() {
+        merged.clear();
+        for pair in order.chunks(2 * width) {
+            let (left, right) = pair.split_at(width.min(pair.len()));
+            let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
+            while let (Some(&&a), Some(&&b)) = (left.peek(), right.peek()) {
+                let next = match after(&items[a], &items[b])? {
+                    true => right.next(),
+                    false => left.next(),
+                };
+                merged.extend(next);
+            }
+            merged.extend(left);
+            merged.extend(right);
         }
-        runs = merged;
+        std::mem::swap(&mut order, &mut merged);
+        width *= 2;
     }
-    Ok(runs.pop().unwrap_or_default())
-}
-
-fn merge<T>(
-    left: Vec<T>,
-    right: Vec<T>,
-    after: &mut dyn FnMut(&T, &T) -> Outcome<bool>,
-) -> Outcome<Vec<T>> {
-    let mut merged = Vec::with_capacity(left.len() + right.len());
-    let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
-    while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
-        let next = if after(a, b)? {
-            right.next()
-        } else {
-            left.next()
-        };
-        merged.extend(next);
-    }
-    merged.extend(left);
-    merged.extend(right);
-    Ok(merged)
+    let mut items: Vec<Option<T>> = items.into_iter().map(Some).collect();
+    Ok(order
+        .into_iter()
+        .filter_map(|at| items[at].take())
+        .collect())
 }

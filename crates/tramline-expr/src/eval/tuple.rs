@@ -54,13 +54,15 @@ impl Machine<'_> {
     ) -> Outcome<Vec<Tuple>> {
         let node = match &step.kind {
             StepKind::Expr(node) => node,
-            StepKind::Sort(terms) => {
+            StepKind::Sort(terms, token) => {
                 let sorted = match tuples {
-                    Some(tuples) => self.order_by(terms, &Val::Tuples(Rc::new(tuples)), env)?,
+                    Some(tuples) => {
+                        self.order_by(terms, *token, &Val::Tuples(Rc::new(tuples)), env)?
+                    }
                     None => {
                         // The terms are compiled to see a path's bindings: give them none.
                         let frame = Frame::bound(env, Vec::new());
-                        let sorted = self.order_by(terms, current, &frame)?;
+                        let sorted = self.order_by(terms, *token, current, &frame)?;
                         let tuples = sorted.items().iter().enumerate().map(|(at, val)| Tuple {
                             at: val,
                             bound: step

@@ -3,28 +3,58 @@
 use super::filter::{Verdict, resolve};
 use super::frame::Env;
 use super::machine::Machine;
-use super::peek::Given;
+use super::peek::{Given, decide};
 use super::val::{Sequence, Val};
-use crate::compile::node::{Filter, Kind, Node, Path, Stage, Step, StepKind};
+use crate::compile::node::{Field, Filter, Kind, Node, Path, Stage, Step, StepKind};
 use crate::error::Outcome;
-use crate::value::{Str, Value};
+use crate::value::Value;
 
 /// What takes the values at the end of a walk.
 pub(super) trait Sink {
     /// Takes one value; `depth` bounds what this evaluation added to it. False stops the walk.
     fn take(&mut self, value: &Value, depth: u16) -> bool;
+
+    /// Says that so many values may come.
+    fn expect(&mut self, _values: usize) {}
 }
 
-/// Gathers values into a sequence.
+/// Gathers values.
+#[derive(Default)]
 struct Gather {
-    found: Sequence,
+    values: Vec<Value>,
+    depth: u16,
 }
 
 impl Sink for Gather {
     #[inline]
     fn take(&mut self, value: &Value, depth: u16) -> bool {
-        self.found.push(Val::Json(value.clone(), depth));
+        self.values.push(value.clone());
+        self.depth = self.depth.max(depth);
         true
+    }
+
+    fn expect(&mut self, values: usize) {
+        self.values.reserve(values);
+    }
+}
+
+impl Gather {
+    /// What the values stand for: two or more are an array, and no one can tell it from a sequence.
+    fn finish(mut self, keep: bool) -> Val {
+        match self.values.len() {
+            0 => Val::Undef,
+            1 if keep => {
+                let mut only = Sequence::default();
+                only.items
+                    .extend(self.values.pop().map(|value| Val::Json(value, self.depth)));
+                only.raw()
+            }
+            1 => self
+                .values
+                .pop()
+                .map_or(Val::Undef, |value| Val::Json(value, self.depth)),
+            _ => Val::Json(self.values.into(), self.depth.saturating_add(1)),
+        }
     }
 }
 
@@ -80,7 +110,7 @@ struct Walk<'w, 's, S> {
 
 /// How a walk ended.
 enum End<'w> {
-    /// In a single array, which the sink has not seen.
+    /// In a single value or array, which the sink has not seen.
     Whole(&'w Value, u16),
     /// In the sink.
     Sunk,
@@ -94,14 +124,11 @@ impl Machine<'_> {
         let Val::Json(value, depth) = start.as_ref().unwrap_or(input) else {
             return Ok(None);
         };
-        let mut sink = Gather {
-            found: Sequence::default(),
-        };
+        let mut sink = Gather::default();
         let end = self.walk_from(steps, value, *depth, env, &mut sink)?;
         Ok(Some(match end {
             End::Whole(value, depth) => Val::Json(value.clone(), depth),
-            End::Sunk if path.keep => sink.found.raw(),
-            End::Sunk => sink.found.finish(),
+            End::Sunk => sink.finish(path.keep),
         }))
     }
 
@@ -119,7 +146,10 @@ impl Machine<'_> {
             return Ok(false);
         };
         if let End::Whole(value, depth) = self.walk_from(steps, value, *depth, env, sink)? {
-            let items = value.as_array().unwrap_or_default();
+            let items = match value {
+                Value::Array(items) => &items[..],
+                only => std::slice::from_ref(only),
+            };
             self.meter.burn(items.len() as u64)?;
             for item in items {
                 if !sink.take(item, depth.saturating_sub(1)) {
@@ -167,7 +197,7 @@ impl Machine<'_> {
                 break;
             }
             self.meter.burn(1)?;
-            match name(step).and_then(|name| map.get(name)) {
+            match field(step).and_then(|field| field.of(map)) {
                 Some(found) => value = found,
                 None => return Ok(End::Sunk),
             }
@@ -175,13 +205,7 @@ impl Machine<'_> {
             at += 1;
         }
         if at == steps.len() {
-            return Ok(match value {
-                Value::Array(_) => End::Whole(value, depth),
-                _ => {
-                    sink.take(value, depth);
-                    End::Sunk
-                }
-            });
+            return Ok(End::Whole(value, depth));
         }
         let mut walk = Walk {
             steps,
@@ -199,12 +223,13 @@ impl Machine<'_> {
     }
 }
 
-fn name(step: &Step) -> Option<&Str> {
+#[inline]
+fn field(step: &Step) -> Option<&Field> {
     match &step.kind {
         StepKind::Expr(Node {
-            kind: Kind::Name(name),
+            kind: Kind::Name(field),
             ..
-        }) => Some(name),
+        }) => Some(field),
         _ => None,
     }
 }
@@ -220,6 +245,9 @@ impl<'w, S: Sink> Walk<'w, '_, S> {
     ) -> Outcome<()> {
         match value {
             Value::Array(items) => {
+                if at + 1 == self.steps.len() && self.steps[at].stages.is_empty() {
+                    self.sink.expect(items.len());
+                }
                 for item in items.iter() {
                     self.step(on, at, item, depth.saturating_sub(1))?;
                     if self.stopped {
@@ -242,23 +270,33 @@ impl<'w, S: Sink> Walk<'w, '_, S> {
         on.meter.burn(1)?;
         let step = &self.steps[at];
         match item {
-            Value::Object(map) => match name(step).and_then(|name| map.get(name)) {
+            Value::Object(map) => match field(step).and_then(|field| field.of(map)) {
                 Some(found) => self.found(on, at, found, depth.saturating_sub(1)),
-                None => Ok(()),
+                None => self.missing(on, at),
             },
             Value::Array(_) => {
                 let mut found = Vec::new();
-                if let Some(name) = name(step) {
-                    collect(on, item, name, &mut found)?;
+                if let Some(field) = field(step) {
+                    collect(on, item, &field.name, &mut found)?;
                 }
                 match found[..] {
-                    [] => Ok(()),
+                    [] => self.missing(on, at),
                     [only] => self.found(on, at, only, depth.saturating_sub(1)),
                     _ => self.found_many(on, at, &found, depth.saturating_sub(1)),
                 }
             }
-            _ => Ok(()),
+            _ => self.missing(on, at),
         }
+    }
+
+    /// A step gave nothing; a test on it is still made, for the errors in it.
+    fn missing(&mut self, on: &mut Machine<'_>, at: usize) -> Outcome<()> {
+        if let Some(Stage::Filter(Filter::Test(test))) = self.steps[at].stages.first() {
+            if !test.peek || on.peek(test, Given::Undef, self.env).is_none() {
+                on.eval(test, &Val::Undef, self.env)?;
+            }
+        }
+        Ok(())
     }
 
     /// A step gave this value.
@@ -278,6 +316,18 @@ impl<'w, S: Sink> Walk<'w, '_, S> {
                 };
                 self.results += 1;
                 for (place, item) in items.iter().enumerate() {
+                    on.meter.burn(2)?;
+                    match decide(test, item) {
+                        Some(true) => {
+                            self.pass(on, at, item, depth.saturating_sub(1))?;
+                            if self.stopped {
+                                break;
+                            }
+                            continue;
+                        }
+                        Some(false) => continue,
+                        None => {}
+                    }
                     let verdict = judge(on, test, item, depth, self.env)?;
                     for _ in 0..verdict.times(place, items.len()) {
                         self.pass(on, at, item, depth.saturating_sub(1))?;

@@ -66,9 +66,10 @@ impl Machine<'_> {
     }
 
     pub(super) fn power(&mut self, base: &Val, exponent: &Val) -> Outcome<Val> {
-        let (Some(base), Some(exponent)) = (base.as_f64(), exponent.as_f64()) else {
+        let Some(base) = base.as_f64() else {
             return Ok(Val::Undef);
         };
+        let exponent = exponent.as_f64().unwrap_or(f64::NAN);
         let result = base.powf(exponent);
         if !result.is_finite() {
             let message = format!("{base} to the power of {exponent} is not a number we can hold");

@@ -42,6 +42,8 @@ pub(crate) enum AstKind {
     Parent(usize),
     /// `?` standing for an argument to come.
     Placeholder,
+    /// Where a value is expected and the source ends.
+    End,
     Negate(Box<Ast>),
     Binary(BinaryOp, Box<Ast>, Box<Ast>),
     Array(Vec<Ast>),
@@ -206,7 +208,7 @@ impl Ast {
             AstKind::Wildcard => "wildcard",
             AstKind::Descendants => "descendant",
             AstKind::Parent(_) => "parent",
-            AstKind::Placeholder => "operator",
+            AstKind::Placeholder | AstKind::End => "operator",
             AstKind::Negate(_) | AstKind::Array(_) | AstKind::Object(_) => "unary",
             AstKind::Binary(BinaryOp::Apply, ..) => "apply",
             AstKind::Binary(BinaryOp::Elvis | BinaryOp::Coalesce, ..) => "condition",

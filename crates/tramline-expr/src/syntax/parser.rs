@@ -9,10 +9,16 @@ use crate::value::{Str, Value};
 use std::sync::Arc;
 
 /// How deep source may nest: evaluation of what is nested deeper would pass its own limit anyway.
-const NESTING_MAX: u32 = 250;
+const NESTING_MAX: u32 = 110;
 
-/// How far the stack may grow while parsing and compiling, in bytes.
-const STACK_BYTES_MAX: usize = 600_000;
+/// How long a chain of operators may be that nests to the left, such as `1 + 1 + 1`.
+const CHAIN_MAX: u32 = 250;
+
+/// The same for chains that are laid out flat: paths and concatenation.
+const FLAT_CHAIN_MAX: u32 = 1_000;
+
+/// How far the stack may grow while parsing, and in each later pass, in bytes.
+pub(crate) const STACK_BYTES_MAX: usize = 1_400_000;
 
 /// Sources longer than this are refused, so that compiling stays cheap.
 const SOURCE_BYTES_MAX: usize = 1 << 20;
@@ -145,7 +151,8 @@ impl Parser<'_> {
                 break;
             }
             chain += 1;
-            if self.depth + chain > NESTING_MAX && !matches!(mark, "." | "[") || chain > 1_000 {
+            let flat = matches!(mark, "." | "[" | "&");
+            if chain > if flat { FLAT_CHAIN_MAX } else { CHAIN_MAX } {
                 return Err(too_deep().at(self.token.span));
             }
             let token = self.advance(false)?;
@@ -166,10 +173,8 @@ impl Parser<'_> {
             TokenKind::Variable(name) => AstKind::Variable(name),
             TokenKind::Literal(value) => AstKind::Literal(value),
             TokenKind::Regex(pattern, flags) => AstKind::Regex(pattern, flags),
-            TokenKind::End => {
-                let message = "the expression ends where a value is expected";
-                return Err(Flaw::new("S0207", message).at(span).token("(end)"));
-            }
+            // Whoever waits for a closing bracket complains first.
+            TokenKind::End => AstKind::End,
             TokenKind::Mark(mark) => match mark {
                 "and" | "or" | "in" => AstKind::Name(Str::new_static(mark)),
                 "*" => AstKind::Wildcard,
@@ -307,7 +312,8 @@ impl Parser<'_> {
             }
             _ => match BinaryOp::of(mark) {
                 Some(op) => {
-                    let right = self.boxed(binding(mark))?;
+                    let loose = matches!(op, BinaryOp::Elvis | BinaryOp::Coalesce);
+                    let right = self.boxed(if loose { 0 } else { binding(mark) })?;
                     AstKind::Binary(op, Box::new(left), right)
                 }
                 None => {

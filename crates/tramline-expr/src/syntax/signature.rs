@@ -108,7 +108,10 @@ impl Signature {
                     let choice = &bytes[at + 1..close];
                     if choice.contains(&b'<') {
                         let message = "a choice of types cannot hold types with parameters";
-                        return Err(flaw("S0402", message, text, at, close, offset));
+                        let points = offset + at as u32 + 1;
+                        return Err(
+                            flaw("S0402", message, text, at, close, offset).pointing(points)
+                        );
                     }
                     let types = choice.iter().fold(0, |types, byte| types | letter(*byte));
                     params.push(Param::of(types));
@@ -126,11 +129,15 @@ impl Signature {
                         Some(_) => {}
                         None => {
                             let message = "only functions and arrays take types as parameters";
-                            return Err(flaw("S0401", message, text, at - 1, at, offset));
+                            let points = offset + at as u32 + 1;
+                            return Err(
+                                flaw("S0401", message, text, at - 1, at, offset).pointing(points)
+                            );
                         }
                     }
                     at = close;
                 }
+                byte if letter(byte) == 0 => {}
                 byte => {
                     let mut param = Param::of(letter(byte));
                     if byte == b'a' {

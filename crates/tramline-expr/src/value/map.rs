@@ -4,6 +4,7 @@ use super::{Str, Value};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Past this many keys a scan costs more than a hash (measured around 12 to 20 short keys).
 const SCAN_KEYS_MAX: usize = 16;
@@ -47,7 +48,14 @@ impl Map {
 
     fn place(&self, key: &str) -> Option<usize> {
         match &self.index {
-            None => self.entries.iter().position(|(known, _)| known == key),
+            None => {
+                // Most keys differ in length or first byte: those need no call to compare.
+                let key = key.as_bytes();
+                self.entries.iter().position(|(known, _)| {
+                    let known = known.as_bytes();
+                    known.len() == key.len() && known.first() == key.first() && known == key
+                })
+            }
             Some(index) => index
                 .places
                 .find(index.hasher.hash_one(key), |&at| {
@@ -61,6 +69,20 @@ impl Map {
     #[inline]
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.place(key).map(|at| &self.entries[at].1)
+    }
+
+    /// The value under `key`, looked for first where it was found last time: objects in an array
+    /// mostly have their keys in the same order.
+    #[inline]
+    pub(crate) fn get_near(&self, key: &str, last: &AtomicU32) -> Option<&Value> {
+        if let Some((known, value)) = self.entries.get(last.load(Ordering::Relaxed) as usize) {
+            if known.as_bytes() == key.as_bytes() {
+                return Some(value);
+            }
+        }
+        let at = self.place(key)?;
+        last.store(at as u32, Ordering::Relaxed);
+        Some(&self.entries[at].1)
     }
 
     /// The value under `key`, to be changed in place.

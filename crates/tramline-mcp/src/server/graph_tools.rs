@@ -1,18 +1,18 @@
 //! A graph as a tool: arguments in, one run, result out.
 
 use super::reply;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResult, JsonObject, ProgressNotificationParam, ProgressToken,
-    Tool, ToolAnnotations,
-};
-use rmcp::service::{Peer, RequestContext, RoleServer};
+use super::teller::Teller;
+use rmcp::model::{CallToolRequestParams, CallToolResult, JsonObject, Tool, ToolAnnotations};
+use rmcp::service::{RequestContext, RoleServer};
 use std::sync::Arc;
+use std::time::Duration;
 use tramline_core::graph::Graph;
-use tramline_core::ids::{RunId, ToolName};
-use tramline_core::journal::Event;
 use tramline_core::workflow::Action;
 use tramline_core::{Map, Value};
 use tramline_engine::{Ended, Engine, Fault, Start};
+
+/// How long a result is held back for the progress before it.
+const TELL_MAX: Duration = Duration::from_secs(1);
 
 /// The graph as `tools/list` shows it.
 pub(super) fn describe(graph: &Graph) -> Tool {
@@ -78,28 +78,27 @@ pub(super) async fn call(
         Err(fault) => return reply::fault(&fault, None),
     };
     let run = handle.run.clone();
-    let telling = context.meta.get_progress_token().map(|token| {
-        tokio::spawn(tell(
-            engine.clone(),
-            Arc::clone(graph),
-            run.clone(),
-            context.peer.clone(),
-            token,
-        ))
-    });
+    let token = context.meta.get_progress_token();
+    let peer = context.peer.clone();
+    let mut teller = token.map(|token| Teller::new(engine, graph, &run, peer, token));
     let ended = handle.ended();
     tokio::pin!(ended);
-    let ended = tokio::select! {
-        ended = &mut ended => ended,
-        () = context.ct.cancelled() => {
-            let why = Some("the caller cancelled".to_owned());
-            // It may have ended by itself in this moment; then that stands.
-            let _ = engine.abort(&run, "caller".into(), why).await;
-            ended.await
+    let ended = loop {
+        tokio::select! {
+            biased;
+            ended = &mut ended => break ended,
+            () = context.ct.cancelled() => {
+                let why = Some("the caller cancelled".to_owned());
+                // It may have ended by itself in this moment; then that stands.
+                let _ = engine.abort(&run, "caller".into(), why).await;
+                break ended.await;
+            }
+            event = Teller::event(&mut teller) => Teller::tell(&mut teller, event).await,
         }
     };
-    if let Some(telling) = telling {
-        telling.abort();
+    if let Some(teller) = teller {
+        // What happened is told before how it ended; a caller that does not listen is not waited for.
+        let _ = tokio::time::timeout(TELL_MAX, teller.rest(&ended)).await;
     }
     match ended {
         Ok(Ended::Finished(outcome)) => reply::outcome(graph, &run, &outcome),
@@ -108,47 +107,5 @@ pub(super) async fn call(
             reply::fault(&Fault::Refused("the server is stopping".into()), Some(&run))
         }
         Err(fault) => reply::fault(&fault, Some(&run)),
-    }
-}
-
-/// Tells the caller of every step that ends.
-async fn tell(
-    engine: Engine,
-    graph: Arc<Graph>,
-    run: RunId,
-    peer: Peer<RoleServer>,
-    token: ProgressToken,
-) {
-    let mut follow = engine.subscribe(run, 0);
-    let mut done = 0.0;
-    while let Ok(Some(entry)) = follow.next().await {
-        let (node, what) = match entry.event {
-            Event::StepStarted { node, .. } => (node, "begins"),
-            Event::StepFinished { node, .. } => (node, "is done"),
-            Event::StepFailed { node, .. } => (node, "failed"),
-            Event::Started(_)
-            | Event::Resumed { .. }
-            | Event::AttemptFailed { .. }
-            | Event::Paused { .. }
-            | Event::Answered { .. }
-            | Event::Amended { .. }
-            | Event::Finished { .. } => continue,
-        };
-        done += 1.0;
-        let message = match &graph.node(node).action {
-            Action::Call {
-                tool: ToolName { server, tool },
-                ..
-            } => {
-                format!("{} {what} ({server}:{tool})", graph.node(node).id)
-            }
-            Action::Entry | Action::Compute { .. } | Action::Choose { .. } | Action::Exit => {
-                format!("{} {what}", graph.node(node).id)
-            }
-        };
-        let param = ProgressNotificationParam::new(token.clone(), done).with_message(message);
-        if peer.notify_progress(param).await.is_err() {
-            return;
-        }
     }
 }

@@ -9,6 +9,7 @@
 
 mod children;
 mod cli;
+mod clients;
 mod examples;
 mod kill_smoke;
 mod processes;

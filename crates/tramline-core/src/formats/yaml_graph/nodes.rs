@@ -63,6 +63,9 @@ impl Kind {
 /// The fields of every node. `tool` says whose node it is, where nodes stand at top level.
 pub(super) const EVERYWHERE: [&str; 5] = ["id", "type", "description", "tool", "join"];
 
+/// The most nodes that one node may lead to at once: far above what can run side by side.
+const TARGETS_MAX: usize = 1_000;
+
 /// A node read, with what is needed to place what a check finds later.
 #[derive(Clone)]
 pub(super) struct Draft<'t> {
@@ -181,6 +184,15 @@ impl<'t> Draft<'t> {
         } else {
             vec![next]
         };
+        if targets.len() > TARGETS_MAX {
+            flaws.add(
+                Code::TooMany,
+                next.place(),
+                format!("`next` names more than the {TARGETS_MAX} nodes allowed"),
+                "lead to fewer nodes, and from them to the others",
+            );
+            return;
+        }
         for target in targets {
             if let Value::String(to) = target.value {
                 let edge = Edge::new(self.node.id.clone(), to.clone());

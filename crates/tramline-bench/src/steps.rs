@@ -1,0 +1,108 @@
+//! Steps that compute: one run alone, in memory and on the disk, and many that share its syncs.
+
+use crate::graphs;
+use crate::report::{Aim, Report};
+use anyhow::{Result, bail};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tramline::config::Config;
+use tramline::core::Value;
+use tramline::core::graph::Graph;
+use tramline::core::journal::Outcome;
+use tramline::engine::{Ended, Engine, Start};
+use tramline::wire;
+
+const CHAIN: usize = 100;
+const TURNS: usize = 1_000;
+const ROUNDS: usize = 60;
+const SHARING: usize = 64;
+const RUNS_EACH: usize = 20;
+
+pub(crate) fn measure(report: &mut Report) -> Result<()> {
+    let (chain, turns) = (graphs::chain(CHAIN)?, graphs::turns()?);
+    let dir = tempfile::tempdir()?;
+    let runtime = crate::runtime()?;
+    runtime.block_on(async {
+        for (place, dir, aim) in [
+            ("in memory", None, 3.0),
+            ("durable", Some(dir.path()), 10.0),
+        ] {
+            let engine = engine(dir)?;
+            let took = best(&engine, &chain, 0, ROUNDS).await?;
+            let name = format!("transform step, {place}, chain of {CHAIN}");
+            report.add(name, us(took) / CHAIN as f64, "us", Aim::Under(aim));
+            let took = best(&engine, &turns, TURNS, ROUNDS).await?;
+            let name = format!("step, {place}, loop of {TURNS} turns");
+            let steps = 2 * TURNS + 3;
+            report.add(name, us(took) / steps as f64, "us", Aim::Under(aim));
+            let rate = sharing(&engine, &chain).await?;
+            let name = format!("{SHARING} runs at once, {place}");
+            report.add(name, rate, "steps/s", Aim::None);
+        }
+        Ok(())
+    })
+}
+
+/// An engine without servers of its own.
+pub(crate) fn engine(dir: Option<&Path>) -> Result<Engine> {
+    let config = Config {
+        data_dir: dir.map(Path::to_owned),
+        ..Config::default()
+    };
+    Ok(wire::open(&config, &[])?.engine)
+}
+
+/// The least time of a whole run, its beginning and end in it.
+pub(crate) async fn best(
+    engine: &Engine,
+    graph: &Arc<Graph>,
+    n: usize,
+    rounds: usize,
+) -> Result<Duration> {
+    let mut best = Duration::MAX;
+    for _ in 0..rounds {
+        let began = Instant::now();
+        run(engine, graph, n).await?;
+        best = best.min(began.elapsed());
+    }
+    Ok(best)
+}
+
+/// One run from its start to its durable end.
+pub(crate) async fn run(engine: &Engine, graph: &Arc<Graph>, n: usize) -> Result<()> {
+    let input = Value::object([("n", (n as u64).into()), ("text", "hello".into())]);
+    let handle = engine.start(Start::new(Arc::clone(graph), input)).await?;
+    match handle.ended().await? {
+        Ended::Finished(Outcome::Completed { .. }) => Ok(()),
+        other => bail!("the run did not come out well: {other:?}"),
+    }
+}
+
+async fn sharing(engine: &Engine, graph: &Arc<Graph>) -> Result<f64> {
+    let mut best = Duration::MAX;
+    for _ in 0..5 {
+        let began = Instant::now();
+        let mut all = tokio::task::JoinSet::new();
+        for _ in 0..SHARING {
+            let (engine, graph) = (engine.clone(), Arc::clone(graph));
+            all.spawn(async move {
+                for _ in 0..RUNS_EACH {
+                    run(&engine, &graph, 0).await?;
+                }
+                Ok::<(), anyhow::Error>(())
+            });
+        }
+        while let Some(done) = all.join_next().await {
+            done??;
+        }
+        best = best.min(began.elapsed());
+    }
+    let steps = SHARING * RUNS_EACH * (CHAIN + 2);
+    Ok(steps as f64 / best.as_secs_f64())
+}
+
+/// A time in microseconds.
+pub(crate) fn us(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}
