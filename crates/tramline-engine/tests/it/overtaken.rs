@@ -17,7 +17,7 @@ use tramline_engine::seams::{
     Append, AppendError, Chunk, Claim, Hints, Page, RunFilter, RunRow, Store, StoreFault, Tools,
 };
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Ended, Engine, Options, Start};
+use tramline_engine::{Ended, Engine, Fault, Options, Start};
 
 /// More than anything here takes.
 const SOON: Duration = Duration::from_secs(10);
@@ -65,6 +65,18 @@ fn graph(side: Node) -> Arc<Graph> {
     Arc::new(Graph::build(workflow).unwrap().0)
 }
 
+/// A tool that begins and never ends by itself.
+fn endless() -> Arc<FakeTools> {
+    let endless = |_| std::future::pending::<Result<Value, Failure>>();
+    Arc::new(FakeTools::new().tool("t", "endless", Hints::default(), endless))
+}
+
+async fn until_called(tools: &FakeTools) {
+    while tools.calls().is_empty() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
 async fn question(engine: &Engine, run: &RunId) -> Checkpoint {
     let loaded = engine.load(run).await.unwrap();
     let is_approval = |pause: &&Pause| matches!(pause, Pause::Approval { .. });
@@ -76,18 +88,11 @@ async fn question(engine: &Engine, run: &RunId) -> Checkpoint {
 
 #[tokio::test]
 async fn a_call_left_by_the_dead_is_asked_about_though_an_answer_came_first() {
-    let store = MemoryStore::new();
-    let endless = Arc::new(
-        FakeTools::new().tool("t", "endless", Hints::default(), |_| async {
-            std::future::pending::<Result<Value, Failure>>().await
-        }),
-    );
+    let (store, endless) = (MemoryStore::new(), endless());
     let first = engine(&store, &endless);
     let start = Start::new(graph(call("side", "endless")), Value::Null);
     let run = first.start(start).await.unwrap().run;
-    while endless.calls().is_empty() {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    until_called(&endless).await;
     store.kill();
 
     let (mine, yours) = (store.process(), store.process());
@@ -125,11 +130,7 @@ async fn a_further_attempt_is_made_though_an_answer_came_first() {
     let tools: Arc<dyn Tools> = Arc::new(tools);
     let other: Arc<dyn Store> = Arc::new(shared.process());
     let yours = Engine::new(other, Arc::clone(&tools), Options::default());
-    let store = Interrupted {
-        store: shared,
-        by: yours,
-        done: Mutex::new(false),
-    };
+    let store = Interrupted::new(shared, yours, When::SecondAttempt);
     let mine = Engine::new(Arc::new(store), tools, Options::default());
     let side = Node {
         retry: Some(Retry {
@@ -148,21 +149,82 @@ async fn a_further_attempt_is_made_though_an_answer_came_first() {
     assert_eq!(tries.load(Ordering::SeqCst), 2);
 }
 
-/// A store in which another process answers just before a second attempt is announced.
+#[tokio::test]
+async fn a_run_goes_on_though_it_was_answered_while_its_driver_let_go() {
+    let (shared, tools) = (MemoryStore::new(), tools());
+    let yours = engine(&shared.process(), &tools);
+    let store = Interrupted::new(shared, yours, When::Release);
+    let mine = Engine::new(Arc::new(store), tools, Options::default());
+    let start = Start::new(graph(call("side", "work")), Value::Null);
+    let ended = mine.start(start).await.unwrap().ended().await.unwrap();
+    let result = "both".into();
+    assert_eq!(ended, Ended::Finished(Outcome::Completed { result }));
+}
+
+#[tokio::test]
+async fn who_resumes_what_is_driven_here_does_not_set_it_free() {
+    let (store, tools) = (MemoryStore::new(), endless());
+    let mine = engine(&store, &tools);
+    let start = Start::new(graph(call("side", "endless")), Value::Null);
+    let run = mine.start(start).await.unwrap().run;
+    until_called(&tools).await;
+    for engine in [&mine, &engine(&store.process(), &tools)] {
+        let taken = engine.resume(&run).await.err().unwrap();
+        assert!(matches!(taken, Fault::Elsewhere { .. }), "{taken}");
+    }
+}
+
+#[tokio::test]
+async fn of_two_who_resume_at_once_one_drives() {
+    let (store, tools) = (MemoryStore::new(), endless());
+    let first = engine(&store, &tools);
+    let start = Start::new(graph(call("side", "endless")), Value::Null);
+    let run = first.start(start).await.unwrap().run;
+    until_called(&tools).await;
+    store.kill();
+    let mine = engine(&store.process(), &tools);
+    let (one, two) = tokio::join!(mine.resume(&run), mine.resume(&run));
+    assert_eq!([one.is_ok(), two.is_ok()], [true, false]);
+}
+
+/// When another process answers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// Just before a second attempt is announced.
+    SecondAttempt,
+    /// Just before the driver gives its claim back.
+    Release,
+}
+
+/// A store in which another process answers in the worst moment.
 struct Interrupted {
     store: MemoryStore,
     by: Engine,
-    done: Mutex<bool>,
+    when: Mutex<Option<When>>,
 }
 
 impl Interrupted {
-    fn is_moment(&self, append: &Append) -> bool {
-        let events = journal::decode(append.seen + 1, &append.body).unwrap();
-        let second = events
-            .iter()
-            .any(|entry| matches!(entry.event, Event::StepStarted { attempt: 2, .. }));
-        second && !std::mem::replace(&mut *self.done.lock().unwrap(), second)
+    fn new(store: MemoryStore, by: Engine, when: When) -> Self {
+        let when = Mutex::new(Some(when));
+        Self { store, by, when }
     }
+
+    /// Lets the other answer, if this is the moment and it has not come before.
+    async fn interrupt(&self, run: &RunId, moment: When) {
+        let is_now = self.when.lock().unwrap().take_if(|when| *when == moment);
+        if is_now.is_some() {
+            let asked = question(&self.by, run).await;
+            let said = self.by.approve(&asked, true, "ann".into(), None).await;
+            said.unwrap();
+        }
+    }
+}
+
+fn is_second_attempt(append: &Append) -> bool {
+    let events = journal::decode(append.seen + 1, &append.body).unwrap();
+    events
+        .iter()
+        .any(|entry| matches!(entry.event, Event::StepStarted { attempt: 2, .. }))
 }
 
 #[async_trait]
@@ -172,13 +234,8 @@ impl Store for Interrupted {
     }
 
     async fn append(&self, append: Append) -> Result<(), AppendError> {
-        if self.is_moment(&append) {
-            let asked = question(&self.by, &append.run).await;
-            let said = self
-                .by
-                .answer(&asked, Answer::Proceed, "ann".into(), None)
-                .await;
-            said.unwrap();
+        if is_second_attempt(&append) {
+            self.interrupt(&append.run, When::SecondAttempt).await;
         }
         self.store.append(append).await
     }
@@ -200,6 +257,7 @@ impl Store for Interrupted {
     }
 
     async fn release(&self, run: &RunId) -> Result<(), StoreFault> {
+        self.interrupt(run, When::Release).await;
         self.store.release(run).await
     }
 
