@@ -36,7 +36,9 @@ fn main() -> std::io::Result<()> {
                 }
             }
         }
+        // One by one: should a case never end, what came before it is known.
         writeln!(out, "{}", Value::from(answer))?;
+        out.flush()?;
     }
-    out.flush()
+    Ok(())
 }

@@ -8,7 +8,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use tramline_expr::{Expression, HostFunctions, Limits, NoHost, Value};
+use tramline_expr::{ExprError, Expression, HostFunctions, Limits, NoHost, Value};
 
 /// What an evaluation may take before it must end; twice that is a failure.
 const DEADLINE: Duration = Duration::from_millis(500);
@@ -144,19 +144,33 @@ fn sources(groups: &Path) -> Vec<String> {
     sources
 }
 
+type Ended = Result<Result<Option<Value>, ExprError>, ExprError>;
+
+fn timed(source: &str, input: &Value) -> (Ended, Duration) {
+    let started = Instant::now();
+    let limits = Limits {
+        deadline: Some(started + DEADLINE),
+        ..Limits::default()
+    };
+    let outcome = Expression::compile(source, &HostFunctions::none())
+        .map(|expression| expression.evaluate(input, &NoHost, &limits));
+    (outcome, started.elapsed())
+}
+
 fn run(count: usize, seed: u64, sources: &[String], input: &Value) {
     let mut dice = Dice(seed | 1);
     let mut ends = [0usize; 3];
+    let mut worst = (Duration::ZERO, String::new());
     for _ in 0..count {
         let source = mutate(&mut dice, sources);
-        let started = Instant::now();
-        let limits = Limits {
-            deadline: Some(started + DEADLINE),
-            ..Limits::default()
-        };
-        let outcome = Expression::compile(&source, &HostFunctions::none())
-            .map(|expression| expression.evaluate(input, &NoHost, &limits));
-        let took = started.elapsed();
+        let (outcome, mut took) = timed(&source, input);
+        // A test machine is busy with other things, which only ever adds: who is late runs again.
+        if took > DEADLINE {
+            took = took.min(timed(&source, input).1);
+        }
+        if took > worst.0 {
+            worst = (took, source.clone());
+        }
         match outcome {
             Err(_) => ends[0] += 1,
             Ok(Err(_)) => ends[1] += 1,
@@ -165,13 +179,15 @@ fn run(count: usize, seed: u64, sources: &[String], input: &Value) {
                 drop(value.map(|value| value.to_json()));
             }
         }
-        // A test machine may be busy with other things: the deadline is what we promise.
-        assert!(took < DEADLINE * 4, "took {took:?}: {source}");
+        assert!(took < DEADLINE * 2, "took {took:?}: {source}");
     }
     println!(
         "{} do not compile, {} end in an error, {} in a value",
         ends[0], ends[1], ends[2]
     );
+    let (took, source) = worst;
+    let ratio = took.as_secs_f64() / DEADLINE.as_secs_f64();
+    println!("the slowest took {ratio:.2} of its deadline: {source:?}");
 }
 
 #[test]

@@ -40,6 +40,8 @@ const SAME: &[(&str, &str, &str)] = &[
 
 /// Expression, code, and position.
 const FAILING: &[(&str, &str, Option<usize>)] = &[
+    ("$replace('a-b', missing, 'x')", "T0410", Some(9)),
+    ("$replace('a-b', missing, missing)", "T0410", Some(9)),
     ("1 + 'a'", "T2002", Some(3)),
     ("$sum('a')", "T0412", Some(5)),
     ("true or $error('x') and 1 < $number('x')", "value", None),
