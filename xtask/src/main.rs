@@ -40,7 +40,7 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "bench",
-        help: "measure: `bench engine [--json] [PART…]` prints each figure with its aim",
+        help: "measure: `bench engine [--json] [PART…]`, `bench expr [--json]` print each figure with its aim",
         run: bench::run,
     },
     Verb {
@@ -55,7 +55,8 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "soak",
-        help: "crash: kill the program at random moments, nothing may be lost; --kills N, --seed N, --debug",
+        help: "crash: kill the program at random moments, nothing may be lost; --kills N, --seed N, --debug\n            \
+               expr: expressions against their reference; --expressions N, --mutations N, --seed N",
         run: soak::run,
     },
 ];

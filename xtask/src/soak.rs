@@ -1,10 +1,13 @@
 //! `cargo xtask soak crash`: the real program, killed over and over, must lose and repeat nothing.
+//! `cargo xtask soak expr` holds the expressions to their reference.
 
 use crate::shell;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tramline_unruly::soak::{self, Settings};
+
+mod expr;
 
 /// What takes long enough that it only makes sense now and then.
 const KILLS: u64 = 200;
@@ -23,10 +26,13 @@ struct Wish {
 /// Runs the soak that the first argument names.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let Some((name, rest)) = arguments.split_first() else {
-        bail!("name a soak: crash");
+        bail!("name a soak: crash, expr");
     };
-    ensure!(name == "crash", "there is no soak `{name}`; `crash` is one");
-    crash(&wish(rest)?)
+    match name.as_str() {
+        "crash" => crash(&wish(rest)?),
+        "expr" => expr::run(rest),
+        _ => bail!("there is no soak `{name}`; there are `crash` and `expr`"),
+    }
 }
 
 fn wish(arguments: &[String]) -> Result<Wish> {

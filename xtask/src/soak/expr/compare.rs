@@ -1,0 +1,199 @@
+//! How two outcomes compare, and the differences that are meant, each with its reason.
+
+use super::generate::Case;
+use anyhow::{Context, Result};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// How an evaluation ended.
+#[derive(Clone, Debug)]
+pub(super) enum Outcome {
+    Value(Value),
+    Nothing,
+    /// A coded error.
+    Code(String),
+    /// An error of JavaScript itself.
+    Thrown(String),
+    /// It took too long to wait for.
+    GaveUp,
+}
+
+impl Outcome {
+    /// Reads a line that one of the two programs printed.
+    pub(super) fn read(line: &str) -> Result<Self> {
+        let answer: Value = serde_json::from_str(line).with_context(|| line.to_owned())?;
+        let text = |name: &str| answer[name].as_str().map(str::to_owned);
+        Ok(if let Some(code) = text("code") {
+            Self::Code(code)
+        } else if let Some(message) = text("thrown") {
+            Self::Thrown(message)
+        } else if answer.get("gave_up").is_some() {
+            Self::GaveUp
+        } else {
+            match answer.get("value") {
+                Some(value) => Self::Value(value.clone()),
+                None => Self::Nothing,
+            }
+        })
+    }
+
+    fn is_code(&self, wanted: &str) -> bool {
+        matches!(self, Self::Code(code) if code == wanted)
+    }
+
+    /// In short, for people.
+    fn shown(&self) -> String {
+        match self {
+            Self::Value(value) => value.to_string().chars().take(160).collect(),
+            Self::Nothing => "no value".to_owned(),
+            Self::Code(code) => code.clone(),
+            Self::Thrown(message) => format!("JavaScript: {message}"),
+            Self::GaveUp => "too long".to_owned(),
+        }
+    }
+}
+
+/// Whether both end in the same value or in errors with the same code.
+fn same(ours: &Outcome, reference: &Outcome) -> bool {
+    match (ours, reference) {
+        (Outcome::Value(ours), Outcome::Value(reference)) => equal(ours, reference),
+        (Outcome::Nothing, Outcome::Nothing) => true,
+        (Outcome::Code(ours), Outcome::Code(reference)) => ours == reference,
+        _ => false,
+    }
+}
+
+/// Equality of JSON: 1 and 1.0 are one number, the order of fields does not count.
+fn equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            let held = |(name, a): (&String, &Value)| b.get(name).is_some_and(|b| equal(a, b));
+            a.len() == b.len() && a.iter().all(held)
+        }
+        _ => a == b,
+    }
+}
+
+/// A difference that is meant.
+struct Deviation {
+    name: &'static str,
+    reason: &'static str,
+    applies: fn(&str, &Outcome, &Outcome) -> bool,
+}
+
+const DEVIATIONS: &[Deviation] = &[Deviation {
+    name: "the reference throws an error of JavaScript",
+    reason: "it has no code there to agree with; here every error has one, or there is a value",
+    applies: |_, _, reference| matches!(reference, Outcome::Thrown(_)),
+}];
+
+/// What came of all cases.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    same: usize,
+    values: usize,
+    gave_up: usize,
+    meant: BTreeMap<usize, Vec<String>>,
+    unexplained: BTreeMap<String, Vec<String>>,
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, case: &Case, ours: Outcome, reference: Outcome) {
+        if matches!(reference, Outcome::GaveUp) {
+            self.gave_up += 1;
+            return;
+        }
+        if same(&ours, &reference) {
+            self.same += 1;
+            self.values += usize::from(matches!(ours, Outcome::Value(_)));
+            return;
+        }
+        let line = format!(
+            "{}\n      on {}\n      here {}, there {}",
+            case.source,
+            case.input,
+            ours.shown(),
+            reference.shown()
+        );
+        let known = DEVIATIONS
+            .iter()
+            .position(|known| (known.applies)(&case.source, &ours, &reference));
+        match known {
+            Some(at) => self.meant.entry(at).or_default().push(line),
+            None => {
+                let group = format!("here {}, there {}", sort(&ours), sort(&reference));
+                self.unexplained.entry(group).or_default().push(line);
+            }
+        }
+    }
+
+    fn judged(&self) -> usize {
+        let meant: usize = self.meant.values().map(Vec::len).sum();
+        self.same + meant + self.strange()
+    }
+
+    fn strange(&self) -> usize {
+        self.unexplained.values().map(Vec::len).sum()
+    }
+
+    /// The share that ends alike; differences that are meant are differences too.
+    pub(super) fn share(&self) -> f64 {
+        self.same as f64 / self.judged().max(1) as f64
+    }
+
+    pub(super) fn print(&self, per_group: usize, unexplained: usize) {
+        println!(
+            "{} of {} expressions end as in the reference: {:.3} % ({} with a value)",
+            self.same,
+            self.judged(),
+            self.share() * 100.0,
+            self.values
+        );
+        if self.gave_up > 0 {
+            println!("{} not judged: the reference took too long", self.gave_up);
+        }
+        for (at, lines) in &self.meant {
+            let Deviation { name, reason, .. } = &DEVIATIONS[*at];
+            println!("  {:>4}  {name}: {reason}", lines.len());
+            for line in lines.iter().take(per_group) {
+                println!("      {line}");
+            }
+        }
+        let mut left = unexplained;
+        for (group, lines) in &self.unexplained {
+            println!("  {:>4}  UNEXPLAINED: {group}", lines.len());
+            for line in lines.iter().take(left.min(10)) {
+                println!("      {line}");
+            }
+            left -= lines.len().min(left).min(10);
+        }
+    }
+}
+
+/// What groups outcomes that nobody has explained.
+fn sort(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Value(_) => "a value".to_owned(),
+        other => other.shown(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outcomes_are_read_and_compared() {
+        let read = |line: &str| Outcome::read(line).unwrap();
+        let value = read(r#"{"value":{"a":1,"b":[2]}}"#);
+        assert!(same(&value, &read(r#"{"value":{"b":[2.0],"a":1}}"#)));
+        assert!(!same(&value, &read("{}")));
+        assert!(same(&read(r#"{"code":"T1"}"#), &read(r#"{"code":"T1"}"#)));
+        assert!(!same(&read(r#"{"code":"T1"}"#), &read(r#"{"code":"T2"}"#)));
+        assert!(read(r#"{"code":"T1"}"#).is_code("T1"));
+    }
+}
