@@ -122,7 +122,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "tramline-bench",
-        below: &["tramline"],
+        below: &["tramline", "tramline-expr"],
         vendors: &[SQLITE, "clap"],
         words: &[],
     },

@@ -1,0 +1,50 @@
+//! The npm packages `jsonata` and `json-logic-js`, measured by a script in one process of node.
+
+use crate::shapes::{RULES, SHAPES};
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+const SCRIPT: &str = include_str!("node.js");
+
+/// Nanoseconds by the place of a shape or rule in its list.
+pub(crate) struct Npm {
+    answer: Value,
+}
+
+impl Npm {
+    pub(crate) fn shape(&self, at: usize) -> Result<f64> {
+        let figure = self.answer["shapes"][at].as_f64();
+        figure.context("node left out a shape")
+    }
+
+    pub(crate) fn rule(&self, at: usize) -> Option<f64> {
+        self.answer["rules"][at].as_f64()
+    }
+}
+
+pub(crate) fn measure(input: &Value, order: &Value) -> Result<Npm> {
+    let sources: Vec<&str> = SHAPES.iter().map(|(_, source)| *source).collect();
+    let mut rules = Vec::new();
+    for (_, rule, in_jsonata) in RULES {
+        rules.push(match in_jsonata {
+            true => Value::Null,
+            false => serde_json::from_str(rule)?,
+        });
+    }
+    let asked = json!({ "shapes": sources, "input": input, "rules": rules, "order": order });
+    let mut child = Command::new("node")
+        .args(["-e", SCRIPT])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("starting node")?;
+    let mut stdin = child.stdin.take().context("node has no standard input")?;
+    stdin.write_all(asked.to_string().as_bytes())?;
+    drop(stdin);
+    let output = child.wait_with_output()?;
+    ensure!(output.status.success(), "node ended with {}", output.status);
+    let answer = serde_json::from_slice(&output.stdout).context("what node printed")?;
+    Ok(Npm { answer })
+}
