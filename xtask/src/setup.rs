@@ -149,8 +149,7 @@ fn install_python(tools: &Path) -> Result<()> {
     )
 }
 
-/// Builds a cargo tool without optimisation: these tools wait for others, and building them
-/// optimised takes longer than all their runs together.
+/// Builds a cargo tool without optimisation: these tools are built more often than they are busy.
 fn install_cargo(tools: &Path, what: &str) -> Result<()> {
     let built = tools.join("build");
     shell::run(

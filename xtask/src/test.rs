@@ -9,6 +9,9 @@ use anyhow::{Result, bail};
 use std::process::Command;
 use std::time::Instant;
 
+/// How nextest's closing line begins.
+const NEXTEST_CLOSES: &str = "Summary [";
+
 /// What the test runners counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Count {
@@ -126,9 +129,7 @@ fn counted(command: &mut Command, count: &mut Count) -> Result<()> {
         .env("TRAMLINE_TOOLS", paths::tools())
         .env("TRAMLINE_SHARED", paths::shared());
     let Printed { lines, success } = shell::run_and_keep(command)?;
-    for found in lines.iter().filter_map(|line| summary(line)) {
-        count.add(found);
-    }
+    count.add(total(&lines));
     if success {
         Ok(())
     } else {
@@ -136,10 +137,29 @@ fn counted(command: &mut Command, count: &mut Count) -> Result<()> {
     }
 }
 
+/// What a runner counted in all. Nextest closes once, and what it shows of failed tests holds the
+/// closing lines of their own processes, which it has counted already; cargo closes once for each
+/// test binary.
+fn total(lines: &[String]) -> Count {
+    let nextest = lines
+        .iter()
+        .rev()
+        .find(|line| line.trim_start().starts_with(NEXTEST_CLOSES));
+    let mut count = Count::default();
+    match nextest {
+        Some(line) => count.add(summary(line).unwrap_or_default()),
+        None => lines
+            .iter()
+            .filter_map(|line| summary(line))
+            .for_each(|one| count.add(one)),
+    }
+    count
+}
+
 /// Reads the closing line of a test runner: nextest's `Summary [ … ]`, cargo's `test result:`.
 fn summary(line: &str) -> Option<Count> {
     let line = line.trim();
-    let counts = if let Some(rest) = line.strip_prefix("Summary [") {
+    let counts = if let Some(rest) = line.strip_prefix(NEXTEST_CLOSES) {
         rest.split_once("tests run:")
             .or_else(|| rest.split_once("test run:"))?
             .1
@@ -194,7 +214,7 @@ fn deny() -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Count, summary};
+    use super::{Count, summary, total};
 
     fn count(passed: u64, failed: u64, skipped: u64) -> Option<Count> {
         Some(Count {
@@ -217,5 +237,21 @@ mod tests {
                      finished in 0.02s";
         assert_eq!(summary(cargo), count(4, 0, 1));
         assert_eq!(summary("12 passed"), None);
+    }
+
+    #[test]
+    fn what_a_failed_test_printed_is_not_counted_again() {
+        let cargo = "test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured";
+        let nextest = "     Summary [   1.2s] 3 tests run: 2 passed, 1 failed, 0 skipped";
+        let lines = |all: &[&str]| {
+            all.iter()
+                .map(|line| (*line).to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            Some(total(&lines(&[&format!("    {cargo}"), nextest]))),
+            count(2, 1, 0)
+        );
+        assert_eq!(Some(total(&lines(&[cargo, cargo]))), count(0, 2, 0));
     }
 }

@@ -1,5 +1,11 @@
 //! The built-in tools as a graph calls them: what they give, and what they refuse.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test may fail loudly"
+)]
+
 use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;

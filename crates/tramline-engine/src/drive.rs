@@ -110,10 +110,6 @@ impl Driver {
         }
     }
 
-    pub(crate) fn id(&self) -> tramline_core::ids::RunId {
-        self.run.id.clone()
-    }
-
     /// Drives until the run ends or pauses, and everything about that is durable.
     pub(crate) async fn drive(mut self) -> Result<Ended, Fault> {
         let ended = self.turn().await;

@@ -4,17 +4,14 @@
 //! called; the process that drives the run sees it and goes on.
 
 use crate::clock;
-use crate::drive::{Driver, Ended};
 use crate::fault::Fault;
 use crate::ledger::{Ledger, head, status};
-use crate::lookout;
-use crate::seams::{Append, AppendError, Claim, Page, RunFilter, Store, Tools};
+use crate::seams::{Append, AppendError, Page, RunFilter, Store, Tools};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tramline_core::graph::{Graph, Patch};
@@ -25,9 +22,11 @@ use tramline_core::{Str, Value};
 
 mod close;
 mod follow;
+mod hold;
 mod load;
 
 pub use follow::Follow;
+pub use hold::Handle;
 pub use load::Loaded;
 
 /// An append that others keep overtaking is given up after so many tries.
@@ -118,26 +117,6 @@ impl Start {
     }
 }
 
-/// A run that is being driven here.
-pub struct Handle {
-    /// Which one.
-    pub run: RunId,
-    task: JoinHandle<Result<Ended, Fault>>,
-}
-
-impl Handle {
-    /// Waits until the run ends or pauses. Dropping the handle does not stop the run.
-    pub async fn ended(self) -> Result<Ended, Fault> {
-        match self.task.await {
-            Ok(ended) => ended,
-            Err(died) => Err(Fault::Refused(format!(
-                "the driver of {} died: {died}",
-                self.run
-            ))),
-        }
-    }
-}
-
 impl Engine {
     /// An engine over a store and tools.
     pub fn new(store: Arc<dyn Store>, tools: Arc<dyn Tools>, options: Options) -> Self {
@@ -188,66 +167,8 @@ impl Engine {
             at_ms,
             event,
         })?;
-        Ok(self.spawn(run, ledger))
-    }
-
-    /// Takes a run over and drives it on: after a crash, after an answer, after a stop.
-    pub async fn resume(&self, id: &RunId) -> Result<Handle, Fault> {
-        if let Claim::Elsewhere { owner } = self.0.store.claim(id).await? {
-            return Err(Fault::Elsewhere {
-                run: id.clone(),
-                owner,
-            });
-        }
-        match self.take_over(id).await {
-            Ok(handle) => Ok(handle),
-            Err(fault) => {
-                self.0.store.release(id).await?;
-                Err(fault)
-            }
-        }
-    }
-
-    async fn take_over(&self, id: &RunId) -> Result<Handle, Fault> {
-        if self.0.live().contains_key(id) {
-            return Err(Fault::Elsewhere {
-                run: id.clone(),
-                owner: "this process".into(),
-            });
-        }
-        let Loaded { mut run, bytes, .. } = self.0.load(id).await?;
-        if run.outcome.is_some() {
-            return Err(Fault::Over {
-                run: id.clone(),
-                status: status(&run).as_str(),
-            });
-        }
-        let mut ledger = Ledger::new(Arc::clone(&self.0.store), run.seq, bytes);
-        let by = self.0.options.name.clone();
-        ledger.record(&mut run, Event::Resumed { by })?;
-        Ok(self.spawn(run, ledger))
-    }
-
-    fn spawn(&self, run: Run, ledger: Ledger) -> Handle {
-        if !self.0.watched.swap(true, Ordering::AcqRel) {
-            tokio::spawn(lookout::watch(Arc::downgrade(&self.0)));
-        }
-        let id = run.id.clone();
-        let live = Arc::new(Live::default());
-        self.0.live().insert(id.clone(), Arc::clone(&live));
-        let driver = Driver::new(Arc::clone(&self.0), run, ledger, live);
-        let inner = Arc::clone(&self.0);
-        let task = self.0.tasks.spawn(async move {
-            let id = driver.id();
-            let ended = driver.drive().await;
-            inner.live().remove(&id);
-            // An ended run gave its claim back with its last event.
-            if !matches!(ended, Ok(Ended::Finished(_))) {
-                inner.store.release(&id).await?;
-            }
-            ended
-        });
-        Handle { run: id, task }
+        let seat = self.0.seat(&run.id)?;
+        Ok(self.spawn(seat, run, ledger))
     }
 
     /// Answers what a run asks. The first answer counts; later ones are told so.

@@ -16,7 +16,10 @@ pub(crate) struct Attempt {
     pub(crate) tool: ToolName,
     pub(crate) arguments: Value,
     pub(crate) key: Str,
+    /// How long to wait for an answer or a sign of progress.
     pub(crate) timeout: Duration,
+    /// How long it may take in all, if its node says so: progress does not extend that.
+    pub(crate) most: Option<Duration>,
     pub(crate) cancel: CancellationToken,
 }
 
@@ -25,13 +28,14 @@ pub(crate) fn key(run: &RunId, step: StepNo) -> Str {
     format!("{run}/{step}").into()
 }
 
-/// Calls once and waits for the answer, at most for the time given.
+/// Calls once and waits for the answer, at most for the time its node gives.
 pub(crate) async fn attempt(tools: Arc<dyn Tools>, attempt: Attempt) -> Result<Value, Failure> {
     let Attempt {
         tool,
         arguments,
         key,
         timeout,
+        most,
         cancel,
     } = attempt;
     let name = tool.clone();
@@ -43,8 +47,9 @@ pub(crate) async fn attempt(tools: Arc<dyn Tools>, attempt: Attempt) -> Result<V
         cancel: cancel.clone(),
         progress: None,
     });
+    let Some(most) = most else { return call.await };
     tokio::pin!(call);
-    match tokio::time::timeout(timeout, &mut call).await {
+    match tokio::time::timeout(most, &mut call).await {
         Ok(answer) => answer,
         Err(_) => {
             cancel.cancel();
@@ -52,7 +57,7 @@ pub(crate) async fn attempt(tools: Arc<dyn Tools>, attempt: Attempt) -> Result<V
             let _ = tokio::time::timeout(CANCEL_GRACE, &mut call).await;
             Err(Failure::new(
                 FailureKind::Timeout,
-                format!("{name} gave no answer within {} ms", timeout.as_millis()),
+                format!("{name} gave no answer within {} ms", most.as_millis()),
             ))
         }
     }

@@ -3,6 +3,7 @@
 mod ancestry;
 mod lower;
 pub(crate) mod node;
+mod recognise;
 mod scope;
 mod shape;
 

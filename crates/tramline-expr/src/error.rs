@@ -7,8 +7,9 @@ use std::ops::Range;
 /// An expression that does not compile, or an evaluation that did not end well.
 ///
 /// Codes starting with `S`, `T` and `D` are those of the reference implementation (syntax, types,
-/// data). Codes starting with `L` are limits, see [`crate::Limits`]; `H0001` is a host function
-/// that refused.
+/// data); `S0303` is ours, for a regular expression that cannot be used. Codes starting with `L`
+/// are limits: `L0001` to `L0005` are those of [`crate::Limits`], `L0006` is a value that nests
+/// too deep, `L0007` a source or pattern that is too long. `H0001` is a host function that refused.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExprError {
     /// Which error this is, such as `T2001`.
@@ -124,6 +125,7 @@ impl Flaw {
         self
     }
 
+    #[allow(clippy::boxed_local)] // flaws are always boxed
     pub(crate) fn into_error(self: Box<Self>, source: &str) -> ExprError {
         let end = self.position.or(self.span.map(|span| span.end));
         ExprError {

@@ -10,6 +10,7 @@ pub(crate) mod machine;
 pub(crate) mod operator;
 mod path;
 mod peek;
+mod sink;
 pub(crate) mod sort;
 mod transform;
 mod tuple;

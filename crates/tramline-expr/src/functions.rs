@@ -122,6 +122,21 @@ impl Builtin {
         TABLE[self as usize].1
     }
 
+    /// Whether it gives a sequence, which a function that ends in calling it hands on as it is.
+    pub(crate) fn gives_sequence(self) -> bool {
+        matches!(
+            self,
+            Self::Map
+                | Self::Filter
+                | Self::Each
+                | Self::Keys
+                | Self::Match
+                | Self::Spread
+                | Self::Lookup
+                | Self::Distinct
+        )
+    }
+
     pub(crate) fn arity(self) -> usize {
         TABLE[self as usize].3
     }
@@ -212,8 +227,8 @@ impl Machine<'_> {
             | Builtin::DecodeUrl
             | Builtin::DecodeUrlComponent => self.encode(builtin, &args[0]),
             Builtin::Eval => self.evaluate_text(&args[0], &args[1], input, env),
-            Builtin::ToMillis => self.to_millis(&args[0], &args[1]),
-            Builtin::FromMillis => self.from_millis(&args[0], &args[1], &args[2]),
+            Builtin::ToMillis => self.parse_millis(&args[0], &args[1]),
+            Builtin::FromMillis => self.format_millis(&args[0], &args[1], &args[2]),
             Builtin::Clone => Ok(args[0].clone()),
             Builtin::Now => self.now_text(&args[0], &args[1]),
             Builtin::Millis => Ok(Val::Json(self.now().into(), 0)),

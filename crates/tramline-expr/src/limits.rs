@@ -175,11 +175,6 @@ impl Meter {
     pub(crate) fn leave(&self) {
         self.depth.set(self.depth.get().saturating_sub(1));
     }
-
-    #[cfg(test)]
-    pub(crate) fn used(&self) -> u64 {
-        self.fuel.get()
-    }
 }
 
 #[cold]

@@ -1,5 +1,7 @@
 //! Explanations: the value of every operand, and of what an error was made of.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // a test fails by panicking
+
 use tramline_expr::{Explanation, Expression, HostFunctions, Limits, NoHost, Value, explain};
 
 fn flat(explanation: &Explanation, source: &str, out: &mut Vec<(String, Option<Value>)>) {

@@ -1,6 +1,8 @@
 //! Expressions made to bring a server down: each must end in a value or a coded error, on a 2 MiB
 //! stack, in bounded time.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // a test fails by panicking
+
 use std::time::{Duration, Instant};
 use tramline_expr::{Expression, HostFunctions, Limits, NoHost, Value};
 
@@ -172,6 +174,14 @@ fn nesting_of_source() {
     check(format!("a{}", "[0]".repeat(900)), &["value"]);
     check(format!("{}1", "$a := ".repeat(100_000)), &["L0002"]);
     check("x".repeat(2 << 20), &["L0007"]);
+    for link in [" + 1", " & 1", ".a", "[0]", " and 1", " ~> $f", " ? 1 : 1"] {
+        let tower = (0..100).fold("1".to_owned(), |tower, _| {
+            format!("({tower}){}", link.repeat(100))
+        });
+        check(tower, &["L0002"]);
+        let leaning = format!("a{}", link.repeat(240));
+        check(leaning, &["value", "L0002", "T1006", "T2006"]);
+    }
 }
 
 #[test]

@@ -3,6 +3,8 @@
 //!
 //! `TRAMLINE_MUTATIONS` sets how many (10,000 otherwise), `TRAMLINE_SEED` which ones.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // a test fails by panicking
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

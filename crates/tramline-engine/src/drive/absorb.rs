@@ -4,6 +4,7 @@ use super::Driver;
 use crate::fault::Fault;
 use crate::ledger::damaged;
 use tramline_core::journal::{Entry, Event};
+use tramline_core::run::Stage;
 
 impl Driver {
     /// Reads what others appended since, if anything.
@@ -27,8 +28,8 @@ impl Driver {
 
     /// Starts again from the journal as it is, after others' events came before ours.
     ///
-    /// What only computed is recomputed. What came back from calls is recorded again, since it
-    /// cannot be had a second time.
+    /// What only computed is recomputed. What nobody would think of again is recorded again: that
+    /// we took the run over, what came back from calls, further attempts of steps that stay open.
     pub(super) async fn rebase(&mut self) -> Result<(), Fault> {
         let ours = self.ledger.discard();
         let loaded = self.inner.load(&self.run.id).await?;
@@ -37,24 +38,35 @@ impl Driver {
         self.ledger.bytes = loaded.bytes;
         self.held.clear();
         self.preparing.clear();
+        let mut announced = Vec::new();
         for Entry { event, .. } in ours {
-            let step = match &event {
+            let (step, is_attempt) = match &event {
+                Event::Resumed { .. } if self.run.outcome.is_none() => (None, false),
+                Event::StepStarted { step, .. } => (Some(*step), true),
                 Event::StepFinished { step, .. }
                 | Event::StepFailed { step, .. }
-                | Event::AttemptFailed { step, .. } => *step,
+                | Event::AttemptFailed { step, .. } => (Some(*step), false),
                 Event::Started(_)
                 | Event::Resumed { .. }
-                | Event::StepStarted { .. }
                 | Event::Paused { .. }
                 | Event::Answered { .. }
                 | Event::Amended { .. }
                 | Event::Finished { .. } => continue,
             };
-            if self.run.open.contains_key(&step) {
-                self.ledger.record(&mut self.run, event)?;
+            if step.is_some_and(|step| !self.run.open.contains_key(&step)) {
+                continue;
             }
+            let seq = self.ledger.record(&mut self.run, event)?;
+            announced.extend(step.filter(|_| is_attempt).map(|step| (step, seq)));
         }
         self.forget_closed();
+        for (step, seq) in announced {
+            let open = self.run.open.get(&step);
+            let waits = open.is_some_and(|open| open.stage == Stage::Calling);
+            if waits && !self.calls.contains_key(&step) {
+                self.call(step, seq)?;
+            }
+        }
         Ok(())
     }
 

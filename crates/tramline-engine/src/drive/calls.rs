@@ -93,6 +93,12 @@ impl Driver {
             arguments: open.arguments.clone(),
             key: perform::key(&self.run.id, step),
             timeout: self.timeout(open.node),
+            most: self
+                .run
+                .graph
+                .node(open.node)
+                .timeout_ms
+                .map(Duration::from_millis),
             cancel: cancel.clone(),
         };
         self.tickets += 1;

@@ -94,6 +94,19 @@ async fn an_approval_is_answered_once_and_by_whom_is_kept() {
 }
 
 #[tokio::test]
+async fn who_resumes_a_paused_run_does_not_start_its_clock() {
+    const LATER_MS: i64 = 600_000;
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine(&store, &tools);
+    let asked = paused_for_approval(&engine).await;
+    let again = engine.resume(&asked.run).await.unwrap().ended().await;
+    assert!(matches!(again, Ok(Ended::Paused(_))), "{again:?}");
+    let loaded = load(&engine, &asked.run).await;
+    let later = loaded.run.updated_ms + LATER_MS;
+    assert!(loaded.run.active_ms(later) < LATER_MS as u64);
+}
+
+#[tokio::test]
 async fn a_no_ends_the_run_and_nothing_is_called() {
     let (store, tools) = (MemoryStore::new(), tools());
     let engine = engine(&store, &tools);

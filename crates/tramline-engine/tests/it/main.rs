@@ -11,4 +11,5 @@ mod control;
 mod crashes;
 mod flat;
 mod layers;
+mod overtaken;
 mod support;

@@ -1,18 +1,18 @@
 //! The last pass: a tree laid out becomes the program that is evaluated.
 
+mod path;
+
 use super::node::*;
+use super::recognise::{FOLD_DEPTH_MAX, fold_object, literal_keys, peekable, shallow};
 use super::scope::{Meaning, Scopes, assigned};
 use crate::error::{Outcome, Span};
 use crate::functions::pattern::Pattern;
 use crate::host::HostCall;
 use crate::limits::{stack_mark, too_deep};
-use crate::syntax::ast::{self, Ast, AstKind, BinaryOp, Pairs, StageAst, StepAst};
+use crate::syntax::ast::{self, Ast, AstKind, BinaryOp, Pairs, StepAst};
 use crate::syntax::parser::STACK_BYTES_MAX;
-use crate::value::{Map, Str, Value};
+use crate::value::{Str, Value};
 use std::sync::Arc;
-
-/// Literal arrays and objects nested deeper than this are made anew each time, where limits hold.
-const FOLD_DEPTH_MAX: u32 = 8;
 
 pub(super) fn lower(
     ast: Ast,
@@ -372,93 +372,6 @@ impl Lowering<'_> {
             called: true,
         });
     }
-
-    fn filter(&mut self, ast: Ast) -> Outcome<Filter> {
-        let node = self.node(ast, false)?;
-        Ok(match node.kind {
-            Kind::Literal(Value::Number(number)) => Filter::At(number.as_f64().floor()),
-            _ => Filter::Test(node),
-        })
-    }
-
-    #[inline(never)]
-    fn path(&mut self, ast: Ast) -> Outcome<Node> {
-        let Ast {
-            kind,
-            token,
-            extent,
-            keep,
-            group,
-            tuple,
-            ..
-        } = ast;
-        let steps = match kind {
-            AstKind::Path(steps) => steps,
-            _ => Vec::new(),
-        };
-        let tuple_from = steps.iter().position(|step| step.tuple);
-        let mut lowered = Vec::with_capacity(steps.len());
-        for (at, step) in steps.into_iter().enumerate() {
-            if tuple_from == Some(at) {
-                self.scopes.push_bindings();
-            }
-            lowered.push(self.step(step)?);
-        }
-        let group = match group {
-            Some(group) => Some(self.pairs(*group)?),
-            None => None,
-        };
-        if tuple_from.is_some() {
-            self.scopes.pop();
-        }
-        let walk = tuple_from.is_none() && walkable(&lowered);
-        let path = Path {
-            steps: lowered,
-            keep,
-            group,
-            tuple_from,
-            tuple_out: tuple && tuple_from.is_some(),
-            walk,
-        };
-        Ok(make(Kind::Path(Box::new(path)), token, extent))
-    }
-
-    fn step(&mut self, step: StepAst) -> Outcome<Step> {
-        let kind = match step.kind {
-            ast::StepKind::Expr(ast) => StepKind::Expr(self.bare_step(ast)?),
-            ast::StepKind::Sort(terms) => {
-                let mut lowered = Vec::with_capacity(terms.len());
-                for (descending, term) in terms {
-                    let node = self.node(term, false)?;
-                    lowered.push(Term { descending, node });
-                }
-                StepKind::Sort(lowered, step.token)
-            }
-        };
-        let focus = step.focus.map(|name| self.scopes.bind(&name));
-        let index = step.index.map(|name| self.scopes.bind(&name));
-        let mut stages = Vec::with_capacity(step.stages.len());
-        for stage in step.stages {
-            stages.push(match stage {
-                StageAst::Filter(test) => Stage::Filter(self.filter(test)?),
-                StageAst::Index(name) => Stage::Index(self.scopes.bind(&name)),
-            });
-        }
-        Ok(Step {
-            kind,
-            stages,
-            focus,
-            index,
-            ancestor: step.ancestor.map(|slot| self.labels[slot]),
-            whole: step.whole,
-        })
-    }
-
-    fn bare_step(&mut self, mut ast: Ast) -> Outcome<Node> {
-        // Filters have moved to the stages of the step; a step's `[]` has moved to the path.
-        ast.keep = false;
-        self.node(ast, false)
-    }
 }
 
 fn make(kind: Kind, token: Span, extent: Span) -> Node {
@@ -507,84 +420,5 @@ fn binary(op: BinaryOp, pair: Box<(Node, Node)>) -> Kind {
         BinaryOp::Apply => Kind::Apply(pair),
         BinaryOp::Elvis => Kind::Elvis(pair),
         BinaryOp::Coalesce => Kind::Coalesce(pair),
-    }
-}
-
-fn shallow(value: &Value, depth: u32) -> bool {
-    match value {
-        Value::Array(items) => depth > 0 && items.iter().all(|item| shallow(item, depth - 1)),
-        Value::Object(map) => depth > 0 && map.values().all(|value| shallow(value, depth - 1)),
-        _ => true,
-    }
-}
-
-fn literal_keys(pairs: &[(Node, Node)]) -> Option<Vec<Str>> {
-    let mut keys: Vec<Str> = Vec::with_capacity(pairs.len());
-    for (key, _) in pairs {
-        match &key.kind {
-            Kind::Literal(Value::String(key)) if !keys.contains(key) => keys.push(key.clone()),
-            _ => return None,
-        }
-    }
-    Some(keys)
-}
-
-fn fold_object(group: &Group) -> Option<Value> {
-    let keys = group.keys.as_ref()?;
-    let mut map = Map::with_capacity(keys.len());
-    for (key, (_, value)) in keys.iter().zip(&group.pairs) {
-        match &value.kind {
-            Kind::Literal(value) if shallow(value, FOLD_DEPTH_MAX) => {
-                map.insert(key.clone(), value.clone());
-            }
-            _ => return None,
-        }
-    }
-    Some(map.into())
-}
-
-/// Whether every step is a field, perhaps filtered, or a value to start from.
-fn walkable(steps: &[Step]) -> bool {
-    steps.iter().enumerate().all(|(at, step)| {
-        let fits = match &step.kind {
-            StepKind::Expr(node) => match &node.kind {
-                Kind::Name(_) => true,
-                Kind::Context | Kind::Root | Kind::Variable(_) => {
-                    at == 0 && step.stages.is_empty() && steps.len() > 1
-                }
-                _ => false,
-            },
-            StepKind::Sort(..) => false,
-        };
-        fits && step
-            .stages
-            .iter()
-            .all(|stage| matches!(stage, Stage::Filter(_)))
-    })
-}
-
-fn peekable(kind: &Kind) -> bool {
-    match kind {
-        Kind::Literal(_) | Kind::Name(_) | Kind::Context => true,
-        Kind::Variable(variable) => matches!(variable, Variable::Slots(..)),
-        Kind::Negate(inner) => inner.peek,
-        Kind::Arithmetic(_, pair)
-        | Kind::Compare(_, pair)
-        | Kind::And(pair)
-        | Kind::Or(pair)
-        | Kind::Coalesce(pair) => pair.0.peek && pair.1.peek,
-        Kind::Path(path) => {
-            path.walk
-                && !path.keep
-                && path.group.is_none()
-                && path.steps.iter().all(|step| {
-                    step.stages.is_empty()
-                        && matches!(&step.kind, StepKind::Expr(node) if node.peek)
-                })
-        }
-        Kind::Block(block) => {
-            block.slots.is_none() && matches!(&block.body[..], [node] if node.peek)
-        }
-        _ => false,
     }
 }

@@ -37,6 +37,7 @@ enum Suffix {
 }
 
 impl Shaper {
+    #[allow(clippy::boxed_local)] // what comes in boxed goes out boxed
     fn boxed(&mut self, ast: Box<Ast>) -> Outcome<Box<Ast>> {
         Ok(Box::new(self.ast(*ast)?))
     }
@@ -97,7 +98,9 @@ impl Shaper {
             Suffix::Focus(name) => {
                 let mut path = into_path(ast);
                 path.keep |= keep;
-                let step = last(&mut path);
+                let Some(step) = last(&mut path) else {
+                    return Ok(path);
+                };
                 if !step.stages.is_empty() {
                     let message = "a @ binding comes before the filters of its step";
                     return Err(Flaw::new("S0215", message).at(token));
@@ -114,7 +117,9 @@ impl Shaper {
             Suffix::Index(name) => {
                 let mut path = into_path(ast);
                 path.keep |= keep;
-                let step = last(&mut path);
+                let Some(step) = last(&mut path) else {
+                    return Ok(path);
+                };
                 step.keep |= keep;
                 step.tuple = true;
                 if step.stages.is_empty() {
@@ -379,19 +384,10 @@ fn into_path(ast: Ast) -> Ast {
     path
 }
 
-fn last(path: &mut Ast) -> &mut StepAst {
-    let span = path.token;
-    if !matches!(&path.kind, AstKind::Path(steps) if !steps.is_empty()) {
-        let empty = plain_step(StepKind::Sort(Vec::new()), span);
-        path.kind = AstKind::Path(vec![empty]);
-    }
+fn last(path: &mut Ast) -> Option<&mut StepAst> {
     match &mut path.kind {
-        AstKind::Path(steps) => {
-            let at = steps.len() - 1;
-            &mut steps[at]
-        }
-        // The kind was just made a path; a path that is never used keeps this total.
-        _ => unreachable!("a path has steps"),
+        AstKind::Path(steps) => steps.last_mut(),
+        _ => None,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::frame::{Env, Frame};
 use super::machine::{Machine, Pending};
+use super::sink::{Count, Sum};
 use super::val::{Closure, Func, Partial, Val};
-use super::walk::{Count, Sum};
 use crate::compile::node::{Call, Kind, Node, Outer, Variable};
 use crate::error::{Flaw, Outcome};
 use crate::functions::Builtin;
@@ -52,14 +52,23 @@ impl Machine<'_> {
                 ..
             }),
         ] = &call.arguments[..]
+            && path.walk
+            && !path.keep
+            && path.group.is_none()
+            && self.tracer.is_none()
+            && let Some(val) = self.aggregate(builtin, path, input, env)?
         {
-            if path.walk && !path.keep && path.group.is_none() && self.tracer.is_none() {
-                if let Some(val) = self.aggregate(builtin, path, input, env)? {
-                    return Ok(val);
-                }
-            }
+            return Ok(val);
         }
         let args = self.arguments(call, input, env)?;
+        if call.tail && builtin.gives_sequence() {
+            self.pending = Some(Pending {
+                func: Rc::new(Func::Builtin(builtin)),
+                args,
+                position: call.procedure.token.end,
+            });
+            return Ok(Val::Undef);
+        }
         self.builtin(builtin, args, input, env)
             .map_err(|flaw| match call.tail {
                 true => {
@@ -202,10 +211,10 @@ impl Machine<'_> {
     ) -> Outcome<Val> {
         let left = self.eval(&pair.0, input, env)?;
         // A call on the right takes the left as its first argument.
-        if let Kind::Call(call) = &pair.1.kind {
-            if !call.partial {
-                return self.apply_call(call, &pair.1, left, input, env);
-            }
+        if let Kind::Call(call) = &pair.1.kind
+            && !call.partial
+        {
+            return self.apply_call(call, &pair.1, left, input, env);
         }
         let Val::Func(func) = self.eval(&pair.1, input, env)? else {
             let message = "only a function can stand right of ~>";

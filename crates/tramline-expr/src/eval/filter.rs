@@ -110,16 +110,17 @@ impl Machine<'_> {
     }
 
     pub(super) fn judge(&mut self, test: &Node, item: &Val, env: &Env) -> Outcome<Verdict> {
-        if let (Val::Json(value, _), true) = (item, self.tracer.is_none()) {
-            if let Some(truth) = decide(test, value) {
-                self.meter.burn(2)?;
-                return Ok(if truth { Verdict::Yes } else { Verdict::No });
-            }
+        if let (Val::Json(value, _), true) = (item, self.tracer.is_none())
+            && let Some(truth) = decide(test, value)
+        {
+            self.meter.burn(2)?;
+            return Ok(if truth { Verdict::Yes } else { Verdict::No });
         }
-        if test.peek && self.tracer.is_none() {
-            if let Some(Val::Json(Value::Bool(truth), _)) = self.peek_val(test, item, env) {
-                return Ok(if truth { Verdict::Yes } else { Verdict::No });
-            }
+        if test.peek
+            && self.tracer.is_none()
+            && let Some(Val::Json(Value::Bool(truth), _)) = self.peek_val(test, item, env)
+        {
+            return Ok(if truth { Verdict::Yes } else { Verdict::No });
         }
         let val = self.eval(test, item, env)?;
         Verdict::of(&self.meter, &val)

@@ -58,7 +58,7 @@ impl Machine<'_> {
                     fitted.push(Val::Undef);
                     continue;
                 };
-                fitted.push(match param.array && kinds[place] != MISSING {
+                fitted.push(match param.array && arg.kind() != MISSING {
                     true => self.as_array(param, arg, place)?,
                     false => arg,
                 });

@@ -102,16 +102,25 @@ impl Frame {
 
 impl Drop for Frame {
     fn drop(&mut self) {
-        let slots = std::mem::take(self.slots.get_mut());
+        let plain = |val: &Val| matches!(val, Val::Json(..) | Val::Undef);
+        let shared = self
+            .parent
+            .as_ref()
+            .is_none_or(|parent| Rc::strong_count(parent) > 1);
+        let slots = self.slots.get_mut();
+        if shared
+            && slots.iter().flatten().all(plain)
+            && self.bound.iter().all(|(_, val)| plain(val))
+        {
+            return;
+        }
+        let slots = std::mem::take(slots);
         let bound = std::mem::take(&mut self.bound);
         let vals = slots
             .into_iter()
             .flatten()
             .chain(bound.into_iter().map(|(_, val)| val));
-        let vals: Vec<Val> = vals.filter(|val| !matches!(val, Val::Json(..))).collect();
-        if !vals.is_empty() || self.parent.is_some() {
-            dismantle(vals, self.parent.take().into_iter().collect());
-        }
+        dismantle(vals.collect(), self.parent.take().into_iter().collect());
     }
 }
 

@@ -104,10 +104,11 @@ impl<'e> Machine<'e> {
 
     /// Evaluates a node on its input.
     pub(crate) fn eval(&mut self, node: &Node, input: &Val, env: &Env) -> Outcome<Val> {
-        if node.quick && self.tracer.is_none() {
-            if let Some(val) = self.peek_val(node, input, env) {
-                return Ok(val);
-            }
+        if node.quick
+            && self.tracer.is_none()
+            && let Some(val) = self.peek_val(node, input, env)
+        {
+            return Ok(val);
         }
         match self.eval_raw(node, input, env) {
             Ok(val) => Ok(settle(val)),

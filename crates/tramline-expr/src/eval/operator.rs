@@ -10,6 +10,7 @@ use crate::functions::string::text_of;
 use crate::syntax::ast::BinaryOp;
 use crate::value::{Number, Value};
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// The longest range, as in the reference.
 const RANGE_MAX: f64 = 1e7;
@@ -26,10 +27,11 @@ impl Machine<'_> {
         input: &Val,
         env: &Env,
     ) -> Outcome<Val> {
-        if node.peek && self.tracer.is_none() {
-            if let Some(val) = self.peek_val(node, input, env) {
-                return Ok(val);
-            }
+        if node.peek
+            && self.tracer.is_none()
+            && let Some(val) = self.peek_val(node, input, env)
+        {
+            return Ok(val);
         }
         let left = self.eval(&pair.0, input, env)?;
         let right = self.eval(&pair.1, input, env)?;
@@ -73,10 +75,11 @@ impl Machine<'_> {
         input: &Val,
         env: &Env,
     ) -> Outcome<Val> {
-        if node.peek && self.tracer.is_none() {
-            if let Some(val) = self.peek_val(node, input, env) {
-                return Ok(val);
-            }
+        if node.peek
+            && self.tracer.is_none()
+            && let Some(val) = self.peek_val(node, input, env)
+        {
+            return Ok(val);
         }
         let left = self.eval(&pair.0, input, env)?;
         let right = self.eval(&pair.1, input, env)?;
@@ -141,8 +144,7 @@ impl Machine<'_> {
         }
         for item in right.items().iter() {
             self.meter.burn(1)?;
-            // Only scalars are members: arrays and objects are never the same one.
-            if !left.is_array() && scalar_equal(&left, &item) {
+            if same(&left, &item) {
                 return Ok(Val::bool(true));
             }
         }
@@ -202,6 +204,16 @@ impl Machine<'_> {
         input: &Val,
         env: &Env,
     ) -> Outcome<Val> {
+        if parts.0.peek && self.tracer.is_none() {
+            // The branches may call: only the test is tried.
+            if let Some(Val::Json(Value::Bool(truth), _)) = self.peek_val(&parts.0, input, env) {
+                return match (truth, &parts.2) {
+                    (true, _) => self.eval(&parts.1, input, env),
+                    (false, Some(otherwise)) => self.eval(otherwise, input, env),
+                    (false, None) => Ok(Val::Undef),
+                };
+            }
+        }
         let test = self.eval(&parts.0, input, env)?;
         if is_true(&self.meter, &test)? {
             return self.eval(&parts.1, input, env);
@@ -269,10 +281,12 @@ fn whole(val: &Val, code: &'static str, side: &str) -> Outcome<Option<f64>> {
     }
 }
 
-fn scalar_equal(left: &Val, right: &Val) -> bool {
+/// Whether two values are one: arrays and objects only if they are the very same.
+fn same(left: &Val, right: &Val) -> bool {
     match (left, right) {
         (Val::Json(a, _), Val::Json(b, _)) => match (a, b) {
-            (Value::Array(_) | Value::Object(_), _) => false,
+            (Value::Array(a), Value::Array(b)) => Arc::ptr_eq(a, b),
+            (Value::Object(a), Value::Object(b)) => Arc::ptr_eq(a, b),
             _ => a == b,
         },
         _ => false,

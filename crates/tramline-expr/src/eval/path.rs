@@ -10,10 +10,11 @@ use std::rc::Rc;
 
 impl Machine<'_> {
     pub(super) fn path(&mut self, path: &Path, input: &Val, env: &Env) -> Outcome<Val> {
-        if path.walk && self.tracer.is_none() {
-            if let Some(val) = self.walk(path, input, env)? {
-                return self.finish_path(path, val, env);
-            }
+        if path.walk
+            && self.tracer.is_none()
+            && let Some(val) = self.walk(path, input, env)?
+        {
+            return self.finish_path(path, val, env);
         }
         self.path_slowly(path, input, env)
     }
@@ -120,6 +121,10 @@ impl Machine<'_> {
             if is_plain {
                 return Ok(results.pop().unwrap_or(Val::Undef));
             }
+        }
+        if !results.iter().any(Val::is_array) {
+            self.meter.items(results.len())?;
+            return Ok(Sequence { items: results }.raw());
         }
         let mut found = Sequence::default();
         for val in results {

@@ -131,6 +131,20 @@ impl Machine<'_> {
                     .filter(|number| number.is_finite())
                     .map(|n| Peek::Number(-n)),
             },
+            Kind::Conditional(parts) => match self.peek(&parts.0, input, env)?.truth()? {
+                true => self.peek(&parts.1, input, env),
+                false => match &parts.2 {
+                    Some(otherwise) => self.peek(otherwise, input, env),
+                    None => Some(Peek::Missing),
+                },
+            },
+            Kind::Elvis(pair) => {
+                let left = self.peek(&pair.0, input, env)?;
+                match left.truth()? {
+                    true => Some(left),
+                    false => self.peek(&pair.1, input, env),
+                }
+            }
             Kind::Coalesce(pair) => match self.peek(&pair.0, input, env)? {
                 Peek::Missing => self.peek(&pair.1, input, env),
                 other => Some(other),

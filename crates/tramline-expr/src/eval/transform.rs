@@ -6,11 +6,11 @@ use super::val::Val;
 use crate::compile::node::Transform;
 use crate::error::{Flaw, Outcome};
 use crate::value::{Map, Str, Value};
+use hashbrown::HashMap;
 use std::sync::Arc;
 
 /// A change to one object of the input.
 struct Change {
-    target: *const Map,
     set: Option<Arc<Map>>,
     remove: Vec<Str>,
 }
@@ -35,11 +35,12 @@ impl Machine<'_> {
         };
         let copy = Val::Json(value, depth);
         let matches = self.eval(&transform.pattern, &copy, env)?;
-        let mut changes = Vec::new();
+        let mut changes = Changes::default();
         for found in matches.items().iter() {
             self.meter.items(1)?;
             if let Val::Json(Value::Object(map), _) = &found {
-                changes.push(self.change(transform, map, &found, env)?);
+                let change = self.change(transform, &found, env)?;
+                changes.entry(Arc::as_ptr(map)).or_default().push(change);
             }
         }
         let Val::Json(value, depth) = copy else {
@@ -48,8 +49,11 @@ impl Machine<'_> {
         if changes.is_empty() {
             return Ok(Val::Json(value, depth));
         }
-        let changed = self.rebuild(&value, &changes)?;
-        let added = changes.iter().filter_map(|change| change.set.as_ref());
+        let changed = self.rebuild(&value, &changes)?.unwrap_or(value);
+        let added = changes
+            .values()
+            .flatten()
+            .filter_map(|change| change.set.as_ref());
         let mut deepest = depth;
         for map in added {
             for value in map.values() {
@@ -68,13 +72,7 @@ impl Machine<'_> {
         self.nest(std::iter::once(&Val::Json(value.clone(), u16::MAX - 1)))
     }
 
-    fn change(
-        &mut self,
-        transform: &Transform,
-        map: &Arc<Map>,
-        found: &Val,
-        env: &Env,
-    ) -> Outcome<Change> {
+    fn change(&mut self, transform: &Transform, found: &Val, env: &Env) -> Outcome<Change> {
         let set = match self.eval(&transform.update, found, env)? {
             Val::Undef => None,
             Val::Json(Value::Object(set), _) => Some(set),
@@ -102,45 +100,50 @@ impl Machine<'_> {
                 }
             }
         }
-        Ok(Change {
-            target: Arc::as_ptr(map),
-            set,
-            remove,
-        })
+        Ok(Change { set, remove })
     }
 
-    /// The value with the changes made; what holds no change is shared, not copied.
-    fn rebuild(&mut self, value: &Value, changes: &[Change]) -> Outcome<Value> {
-        self.meter.items(1)?;
+    /// The value with the changes made, if there are any in it: the rest is shared, not copied.
+    fn rebuild(&mut self, value: &Value, changes: &Changes) -> Outcome<Option<Value>> {
+        self.meter.burn(1)?;
         match value {
             Value::Array(items) => {
-                let mut copy = Vec::with_capacity(items.len());
-                for item in items.iter() {
-                    copy.push(self.rebuild(item, changes)?);
+                let mut copy: Option<Vec<Value>> = None;
+                for (at, item) in items.iter().enumerate() {
+                    if let Some(changed) = self.rebuild(item, changes)? {
+                        copy.get_or_insert_with(|| items.to_vec())[at] = changed;
+                    }
                 }
-                Ok(copy.into())
+                self.meter.items(copy.as_ref().map_or(0, Vec::len))?;
+                Ok(copy.map(Value::from))
             }
             Value::Object(map) => {
-                let mut copy = Map::with_capacity(map.len());
+                let mut copy: Option<Map> = None;
                 for (key, value) in map.iter() {
-                    let value = self.rebuild(value, changes)?;
-                    copy.append(key.clone(), value);
+                    if let Some(changed) = self.rebuild(value, changes)? {
+                        copy.get_or_insert_with(|| Map::clone(map))
+                            .insert(key.clone(), changed);
+                    }
                 }
-                for change in changes
-                    .iter()
-                    .filter(|change| std::ptr::eq(change.target, &**map))
-                {
-                    self.meter.burn(1)?;
+                for change in changes.get(&Arc::as_ptr(map)).into_iter().flatten() {
+                    let copy = copy.get_or_insert_with(|| Map::clone(map));
+                    self.meter
+                        .items(change.set.as_ref().map_or(0, |set| set.len()))?;
                     for (key, value) in change.set.iter().flat_map(|set| set.iter()) {
                         copy.insert(key.clone(), value.clone());
                     }
                     for key in &change.remove {
+                        self.meter.burn(copy.len() as u64)?;
                         copy.remove(key);
                     }
                 }
-                Ok(copy.into())
+                self.meter.items(copy.as_ref().map_or(0, Map::len))?;
+                Ok(copy.map(Value::from))
             }
-            other => Ok(other.clone()),
+            _ => Ok(None),
         }
     }
 }
+
+/// Changes by the object that they are made to.
+type Changes = HashMap<*const Map, Vec<Change>, foldhash::fast::RandomState>;

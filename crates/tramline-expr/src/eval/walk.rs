@@ -4,67 +4,11 @@ use super::filter::{Verdict, resolve};
 use super::frame::Env;
 use super::machine::Machine;
 use super::peek::{Given, decide};
-use super::val::{Sequence, Val};
+use super::sink::{Gather, Sink};
+use super::val::Val;
 use crate::compile::node::{Field, Filter, Kind, Node, Path, Stage, Step, StepKind};
 use crate::error::Outcome;
 use crate::value::Value;
-
-/// What takes the values at the end of a walk.
-pub(super) trait Sink {
-    /// Takes one value; `depth` bounds what this evaluation added to it. False stops the walk.
-    fn take(&mut self, value: &Value, depth: u16) -> bool;
-}
-
-/// Gathers values into a sequence.
-struct Gather {
-    found: Sequence,
-}
-
-impl Sink for Gather {
-    #[inline]
-    fn take(&mut self, value: &Value, depth: u16) -> bool {
-        self.found.push(Val::Json(value.clone(), depth));
-        true
-    }
-}
-
-/// Adds numbers up.
-pub(super) struct Sum {
-    pub(super) count: usize,
-    pub(super) total: f64,
-    pub(super) max: f64,
-    pub(super) min: f64,
-    /// Something was not a number.
-    pub(super) failed: bool,
-}
-
-impl Sink for Sum {
-    #[inline]
-    fn take(&mut self, value: &Value, _: u16) -> bool {
-        match value {
-            Value::Number(number) => {
-                let number = number.as_f64();
-                self.count += 1;
-                self.total += number;
-                self.max = self.max.max(number);
-                self.min = self.min.min(number);
-            }
-            _ => self.failed = true,
-        }
-        !self.failed
-    }
-}
-
-/// Counts values.
-pub(super) struct Count(pub(super) usize);
-
-impl Sink for Count {
-    #[inline]
-    fn take(&mut self, _: &Value, _: u16) -> bool {
-        self.0 += 1;
-        true
-    }
-}
 
 /// A walk under way.
 struct Walk<'w, 's, S> {
@@ -94,14 +38,11 @@ impl Machine<'_> {
         let Val::Json(value, depth) = start.as_ref().unwrap_or(input) else {
             return Ok(None);
         };
-        let mut sink = Gather {
-            found: Sequence::default(),
-        };
+        let mut sink = Gather::default();
         let end = self.walk_from(steps, value, *depth, env, &mut sink)?;
         Ok(Some(match end {
             End::Whole(value, depth) => Val::Json(value.clone(), depth),
-            End::Sunk if path.keep => sink.found.raw(),
-            End::Sunk => sink.found.finish(),
+            End::Sunk => sink.finish(path.keep),
         }))
     }
 
@@ -218,6 +159,9 @@ impl<'w, S: Sink> Walk<'w, '_, S> {
     ) -> Outcome<()> {
         match value {
             Value::Array(items) => {
+                if at + 1 == self.steps.len() && self.steps[at].stages.is_empty() {
+                    self.sink.expect(items.len());
+                }
                 for item in items.iter() {
                     self.step(on, at, item, depth.saturating_sub(1))?;
                     if self.stopped {
@@ -261,10 +205,10 @@ impl<'w, S: Sink> Walk<'w, '_, S> {
 
     /// A step gave nothing; a test on it is still made, for the errors in it.
     fn missing(&mut self, on: &mut Machine<'_>, at: usize) -> Outcome<()> {
-        if let Some(Stage::Filter(Filter::Test(test))) = self.steps[at].stages.first() {
-            if !test.peek || on.peek(test, Given::Undef, self.env).is_none() {
-                on.eval(test, &Val::Undef, self.env)?;
-            }
+        if let Some(Stage::Filter(Filter::Test(test))) = self.steps[at].stages.first()
+            && (!test.peek || on.peek(test, Given::Undef, self.env).is_none())
+        {
+            on.eval(test, &Val::Undef, self.env)?;
         }
         Ok(())
     }
@@ -339,10 +283,10 @@ impl<'w, S: Sink> Walk<'w, '_, S> {
                     match found {
                         Some(Value::Array(items)) => {
                             // One array picked by its place is an array like any other.
-                            if place + 1 == self.steps[at].stages.len() {
-                                if let Some(found) = found {
-                                    return self.arrive(on, at, found, depth);
-                                }
+                            if place + 1 == self.steps[at].stages.len()
+                                && let Some(found) = found
+                            {
+                                return self.arrive(on, at, found, depth);
                             }
                             values.extend(items.iter());
                         }
@@ -471,12 +415,11 @@ fn judge(
     depth: u16,
     env: &Env,
 ) -> Outcome<Verdict> {
-    if test.peek {
-        if let Some(peek) = on.peek(test, Given::Value(item), env) {
-            if let super::peek::Peek::Bool(truth) = peek {
-                return Ok(if truth { Verdict::Yes } else { Verdict::No });
-            }
-        }
+    if test.peek
+        && let Some(peek) = on.peek(test, Given::Value(item), env)
+        && let super::peek::Peek::Bool(truth) = peek
+    {
+        return Ok(if truth { Verdict::Yes } else { Verdict::No });
     }
     let val = on.eval(test, &Val::Json(item.clone(), depth), env)?;
     Verdict::of(&on.meter, &val)

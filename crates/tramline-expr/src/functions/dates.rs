@@ -66,7 +66,7 @@ impl Machine<'_> {
         Ok(number.map_or(Val::Undef, Val::number))
     }
 
-    pub(super) fn to_millis(&mut self, text: &Val, form: &Val) -> Outcome<Val> {
+    pub(super) fn parse_millis(&mut self, text: &Val, form: &Val) -> Outcome<Val> {
         let Some(text) = text.as_str() else {
             return Ok(Val::Undef);
         };
@@ -76,7 +76,7 @@ impl Machine<'_> {
         Ok(millis.map_or(Val::Undef, |millis| Val::Json(millis.into(), 0)))
     }
 
-    pub(super) fn from_millis(&mut self, val: &Val, form: &Val, zone: &Val) -> Outcome<Val> {
+    pub(super) fn format_millis(&mut self, val: &Val, form: &Val, zone: &Val) -> Outcome<Val> {
         let Some(millis) = val.as_f64() else {
             return Ok(Val::Undef);
         };

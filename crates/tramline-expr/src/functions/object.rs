@@ -59,6 +59,7 @@ impl Machine<'_> {
                     self.meter.items(spread.items().len())?;
                     found.flatten(spread);
                 }
+                return self.make_array(found.items);
             }
             other => return Ok(other.clone()),
         }

@@ -270,8 +270,10 @@ impl Machine<'_> {
             return Ok(Val::Undef);
         };
         self.meter.text(text.len())?;
-        let mark = mark.as_str().map_or("", Str::as_str);
-        Ok(match text.find(mark) {
+        let Some(mark) = mark.as_str() else {
+            return Ok(Val::text(text.clone()));
+        };
+        Ok(match text.find(mark.as_str()) {
             Some(at) => Val::text(part(text, at, mark.len())),
             None => Val::text(text.clone()),
         })
@@ -298,7 +300,7 @@ impl Machine<'_> {
             .filter(|fill| !fill.is_empty())
             .map_or(" ", Str::as_str);
         let missing = (width.abs() - text.chars().count() as f64).floor();
-        if !(missing > 0.0) {
+        if missing.is_nan() || missing <= 0.0 {
             return Ok(Val::text(text.clone()));
         }
         let longest = fill.chars().map(char::len_utf8).max().unwrap_or(1);

@@ -11,6 +11,8 @@ pub(crate) struct Ast {
     pub(crate) kind: AstKind,
     pub(crate) token: Span,
     pub(crate) extent: Span,
+    /// How high the tree is from here down, all of it and without chains that are laid out flat.
+    pub(crate) height: Height,
     /// Followed by `[]`.
     pub(crate) keep: bool,
     /// Filters that follow something that is not a path.
@@ -21,6 +23,13 @@ pub(crate) struct Ast {
     pub(crate) seeking: Vec<usize>,
     /// Results carry bindings, because a parent reference outside needs one from inside.
     pub(crate) tuple: bool,
+}
+
+/// How high a tree is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Height {
+    pub(crate) all: u16,
+    pub(crate) nested: u16,
 }
 
 /// Keys and values of an object constructor or group-by.
@@ -182,12 +191,83 @@ impl BinaryOp {
     }
 }
 
+impl AstKind {
+    /// How high a tree with this at its root is.
+    pub(crate) fn height(&self) -> Height {
+        let mut height = Height::default();
+        self.children(&mut |child| {
+            height.all = height.all.max(child.height.all);
+            height.nested = height.nested.max(child.height.nested);
+        });
+        let flat = matches!(self, Self::Dot(..) | Self::Filter(..) | Self::Keep(_))
+            || matches!(self, Self::Binary(BinaryOp::Concat, ..));
+        height.all = height.all.saturating_add(1);
+        height.nested = height.nested.saturating_add(u16::from(!flat));
+        height
+    }
+
+    /// Visits the nodes right below.
+    fn children(&self, visit: &mut dyn FnMut(&Ast)) {
+        match self {
+            Self::Negate(one) | Self::Keep(one) | Self::Bind(_, one) => visit(one),
+            Self::Focus(one, _) | Self::Index(one, _) => visit(one),
+            Self::Binary(_, left, right) | Self::Dot(left, right) | Self::Filter(left, right) => {
+                visit(left);
+                visit(right);
+            }
+            Self::Array(list) | Self::Block(list) => list.iter().for_each(visit),
+            Self::Object(pairs) => pairs.children(visit),
+            Self::Grouped(one, pairs) => {
+                visit(one);
+                pairs.children(visit);
+            }
+            Self::Sorted(one, terms) => {
+                visit(one);
+                terms.iter().for_each(|(_, term)| visit(term));
+            }
+            Self::Call(procedure, arguments) => {
+                visit(procedure);
+                arguments.iter().for_each(visit);
+            }
+            Self::Lambda(lambda) => visit(&lambda.body),
+            Self::Conditional(one, two, three) | Self::Transform(one, two, three) => {
+                visit(one);
+                visit(two);
+                if let Some(three) = three {
+                    visit(three);
+                }
+            }
+            // Paths are laid out after heights are checked.
+            Self::Path(_)
+            | Self::Literal(_)
+            | Self::Name(_)
+            | Self::Variable(_)
+            | Self::Regex(..)
+            | Self::Wildcard
+            | Self::Descendants
+            | Self::Parent(_)
+            | Self::Placeholder
+            | Self::End => {}
+        }
+    }
+}
+
+impl Pairs {
+    fn children(&self, visit: &mut dyn FnMut(&Ast)) {
+        for (key, value) in &self.pairs {
+            visit(key);
+            visit(value);
+        }
+    }
+}
+
 impl Ast {
     pub(crate) fn new(kind: AstKind, token: Span, extent: Span) -> Self {
         Self {
             kind,
             token,
             extent,
+            height: Height::default(),
             keep: false,
             predicates: Vec::new(),
             group: None,

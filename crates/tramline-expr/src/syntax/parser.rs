@@ -11,11 +11,11 @@ use std::sync::Arc;
 /// How deep source may nest: evaluation of what is nested deeper would pass its own limit anyway.
 const NESTING_MAX: u32 = 110;
 
-/// How long a chain of operators may be that nests to the left, such as `1 + 1 + 1`.
-const CHAIN_MAX: u32 = 250;
+/// How high the tree may be, chains such as `1 + 1 + 1` included, which nest to the left.
+const HEIGHT_MAX: u16 = 300;
 
-/// The same for chains that are laid out flat: paths and concatenation.
-const FLAT_CHAIN_MAX: u32 = 1_000;
+/// The same with chains that are laid out flat later: paths and concatenation.
+const FLAT_HEIGHT_MAX: u16 = 1_200;
 
 /// How far the stack may grow while parsing, and in each later pass, in bytes.
 pub(crate) const STACK_BYTES_MAX: usize = 1_400_000;
@@ -144,16 +144,9 @@ impl Parser<'_> {
         }
         let token = self.advance(true)?;
         let mut left = self.prefix(token)?;
-        // A long chain such as 1+1+1.. leans to the left: it nests the tree without nesting us.
-        let mut chain = 0;
         while let TokenKind::Mark(mark) = self.token.kind {
             if right >= binding(mark) {
                 break;
-            }
-            chain += 1;
-            let flat = matches!(mark, "." | "[" | "&");
-            if chain > if flat { FLAT_CHAIN_MAX } else { CHAIN_MAX } {
-                return Err(too_deep().at(self.token.span));
             }
             let token = self.advance(false)?;
             left = self.infix(mark, token.span, left)?;
@@ -195,14 +188,11 @@ impl Parser<'_> {
             },
         };
         let end = self.last_end.max(span.end);
-        Ok(Ast::new(
-            kind,
-            span,
-            Span {
-                start: span.start,
-                end,
-            },
-        ))
+        let extent = Span {
+            start: span.start,
+            end,
+        };
+        checked(kind, span, extent)
     }
 
     fn block(&mut self) -> Outcome<Vec<Ast>> {
@@ -228,7 +218,7 @@ impl Parser<'_> {
                     let last = self.boxed(0)?;
                     let extent = self.extent(item.extent.start);
                     let range = AstKind::Binary(BinaryOp::Range, Box::new(item), last);
-                    item = Ast::new(range, token, extent);
+                    item = checked(range, token, extent)?;
                 }
                 items.push(item);
                 if !self.at(",") {
@@ -323,7 +313,7 @@ impl Parser<'_> {
             },
         };
         let extent = self.extent(start);
-        Ok(Ast::new(kind, token, extent))
+        checked(kind, token, extent)
     }
 
     fn variable(&mut self, mark: &'static str, _token: Span) -> Outcome<Str> {
@@ -378,7 +368,7 @@ impl Parser<'_> {
             _ => AstKind::Call(Box::new(left), arguments),
         };
         let extent = self.extent(start);
-        Ok(Ast::new(kind, token, extent))
+        checked(kind, token, extent)
     }
 
     fn argument(&mut self) -> Outcome<Ast> {
@@ -422,6 +412,17 @@ impl Parser<'_> {
             body,
         })))
     }
+}
+
+/// A node, unless the tree under it is too high.
+fn checked(kind: AstKind, token: Span, extent: Span) -> Outcome<Ast> {
+    let height = kind.height();
+    if height.nested > HEIGHT_MAX || height.all > FLAT_HEIGHT_MAX {
+        return Err(too_deep().at(token));
+    }
+    let mut ast = Ast::new(kind, token, extent);
+    ast.height = height;
+    Ok(ast)
 }
 
 fn text_of(ast: &Ast, source: &str) -> Str {

@@ -243,13 +243,14 @@ impl<'s> Lexer<'s> {
             return Err(self.flaw("S0104", message, at - 1, at));
         };
         self.at += 5;
-        if (0xd800..0xdc00).contains(&unit) && self.source[self.at..].starts_with("\\u") {
-            if let Some(low @ 0xdc00..0xe000) = self.hex4(self.at + 2) {
-                let joined = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
-                text.push(char::from_u32(joined).unwrap_or('\u{fffd}'));
-                self.at += 6;
-                return Ok(());
-            }
+        if (0xd800..0xdc00).contains(&unit)
+            && self.source[self.at..].starts_with("\\u")
+            && let Some(low @ 0xdc00..0xe000) = self.hex4(self.at + 2)
+        {
+            let joined = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+            text.push(char::from_u32(joined).unwrap_or('\u{fffd}'));
+            self.at += 6;
+            return Ok(());
         }
         text.push(char::from_u32(unit).unwrap_or('\u{fffd}'));
         Ok(())

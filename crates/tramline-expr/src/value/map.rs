@@ -75,10 +75,10 @@ impl Map {
     /// mostly have their keys in the same order.
     #[inline]
     pub(crate) fn get_near(&self, key: &str, last: &AtomicU32) -> Option<&Value> {
-        if let Some((known, value)) = self.entries.get(last.load(Ordering::Relaxed) as usize) {
-            if known.as_bytes() == key.as_bytes() {
-                return Some(value);
-            }
+        if let Some((known, value)) = self.entries.get(last.load(Ordering::Relaxed) as usize)
+            && known.as_bytes() == key.as_bytes()
+        {
+            return Some(value);
         }
         let at = self.place(key)?;
         last.store(at as u32, Ordering::Relaxed);

@@ -187,6 +187,7 @@ impl Connection {
                     return Ok(answer.unwrap_or(Err(ServiceError::TransportClosed)));
                 }
                 () = request.cancel.cancelled() => {
+                    unwanted.tell().await;
                     return Err(Lost::Failed(request.cancelled()));
                 }
                 () = routed.route.sign.notified() => patience.renew(),
@@ -342,6 +343,21 @@ impl CancelOnDrop {
     fn disarm(&mut self) {
         self.id = None;
     }
+
+    /// Tells it now, for callers that may close the connection next.
+    async fn tell(&mut self) {
+        if let Some(id) = self.id.clone() {
+            cancelled(&self.peer, id).await;
+            self.disarm();
+        }
+    }
+}
+
+async fn cancelled(peer: &Peer<RoleClient>, id: RequestId) {
+    let why = "nobody waits for the answer any more".to_owned();
+    let params = CancelledNotificationParam::new(Some(id), Some(why));
+    let notice = ClientNotification::from(CancelledNotification::new(params));
+    let _ = tokio::time::timeout(CANCEL_SEND_MAX, peer.send_notification(notice)).await;
 }
 
 impl Drop for CancelOnDrop {
@@ -351,11 +367,6 @@ impl Drop for CancelOnDrop {
             return;
         };
         let peer = self.peer.clone();
-        runtime.spawn(async move {
-            let why = "nobody waits for the answer any more".to_owned();
-            let params = CancelledNotificationParam::new(Some(id), Some(why));
-            let notice = ClientNotification::from(CancelledNotification::new(params));
-            let _ = tokio::time::timeout(CANCEL_SEND_MAX, peer.send_notification(notice)).await;
-        });
+        runtime.spawn(async move { cancelled(&peer, id).await });
     }
 }

@@ -43,10 +43,10 @@ impl Address<'_> {
     pub(super) fn explain(&self, says: &str, options: &Options) -> String {
         let url = self.fill(self.url, "url", options).unwrap_or_default();
         // Keys in the query of a url are secrets too.
-        let says = if url.is_empty() {
-            says.to_owned()
-        } else {
-            says.replace(&url, self.url)
+        let shown = self.url.split('?').next().unwrap_or_default();
+        let says = match url.as_str() {
+            "" => format!("{shown}: {says}"),
+            url => format!("{shown}: {}", says.replace(url, shown)),
         };
         let old = self.sse || self.url.trim_end_matches('/').ends_with("/sse");
         if !old {

@@ -47,6 +47,14 @@ fn follow(attempt: Attempt<'_>) -> reqwest::redirect::Action {
     }
 }
 
+/// An address may hold a key in its query; no error says it.
+fn unaddressed(error: StreamableHttpError<reqwest::Error>) -> StreamableHttpError<reqwest::Error> {
+    match error {
+        StreamableHttpError::Client(error) => StreamableHttpError::Client(error.without_url()),
+        other => other,
+    }
+}
+
 impl StreamableHttpClient for Client {
     type Error = reqwest::Error;
 
@@ -81,7 +89,7 @@ impl StreamableHttpClient for Client {
         let posted = self
             .0
             .post_message_with_max_sse_event_size(uri, message, session, auth, headers, max);
-        let mut response = posted.await?;
+        let mut response = posted.await.map_err(unaddressed)?;
         if let StreamableHttpPostResponse::Json(JsonRpcMessage::Error(error), _) = &mut response
             && error.id.is_none()
         {
@@ -97,7 +105,8 @@ impl StreamableHttpClient for Client {
         auth: Option<String>,
         headers: Headers,
     ) -> Result<()> {
-        self.0.delete_session(uri, session, auth, headers).await
+        let deleted = self.0.delete_session(uri, session, auth, headers).await;
+        deleted.map_err(unaddressed)
     }
 
     async fn get_stream(
@@ -125,5 +134,6 @@ impl StreamableHttpClient for Client {
         self.0
             .get_stream_with_max_sse_event_size(uri, session, last_event, auth, headers, max)
             .await
+            .map_err(unaddressed)
     }
 }

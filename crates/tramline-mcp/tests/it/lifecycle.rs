@@ -173,7 +173,7 @@ async fn what_cannot_be_started_says_why() {
         ("silent", "exited with code 0 before it was ready"),
         ("off", "is disabled"),
         ("header", "`headers.bad name` is not a valid"),
-        ("refused", "http://127.0.0.1:9/mcp?key=${HOME}"),
+        ("refused", "http://127.0.0.1:9/mcp: "),
         ("old", "only the SSE transport of 2024-11-05"),
     ] {
         let failure = servers.find(&ToolName::new(server, "x")).await.unwrap_err();
@@ -186,4 +186,14 @@ async fn what_cannot_be_started_says_why() {
     let listings = servers.list().await;
     assert_eq!(listings.len(), 8);
     assert!(listings.iter().all(|listing| listing.tools.is_err()));
+}
+
+#[tokio::test]
+async fn an_address_with_a_key_is_not_told() {
+    let text = r#"{"mcpServers":{"far":{"url":"http://127.0.0.1:1/mcp?key=hush"}}}"#;
+    let configs = read(&json(text)).unwrap();
+    let servers = Servers::new(configs, Options::default());
+    let failure = servers.find(&ToolName::new("far", "x")).await.unwrap_err();
+    assert!(!format!("{failure:?}").contains("hush"), "{failure:?}");
+    servers.shutdown().await;
 }

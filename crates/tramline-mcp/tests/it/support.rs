@@ -1,8 +1,7 @@
 //! Finding the programs, making configurations, and looking at processes from outside.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 use tramline_core::Value;
@@ -11,30 +10,14 @@ use tramline_core::ids::ToolName;
 use tramline_engine::seams::{Call, Tools};
 use tramline_mcp::client::{Options, Servers, State};
 use tramline_mcp::config::{ServerConfig, read};
+use tramline_unruly::processes::MARK;
+pub(crate) use tramline_unruly::processes::{mark, marked};
 
 /// More than anything here should take on a busy machine.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
 
-/// The environment variable by which a test finds its own children again.
-const MARK: &str = "UNRULY_MARK";
-
-/// The unruly server: beside this test's own program, built if it is not there yet.
 pub(crate) fn unruly() -> PathBuf {
-    if let Some(path) = std::env::var_os("TRAMLINE_UNRULY") {
-        return path.into();
-    }
-    let own = std::env::current_exe().unwrap();
-    let target = own.parent().and_then(Path::parent).unwrap();
-    let program = target.join("unruly");
-    if !program.exists() {
-        let mut build = std::process::Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--package", "tramline-unruly"]);
-        if target.ends_with("release") {
-            build.arg("--release");
-        }
-        assert!(build.status().unwrap().success(), "building unruly");
-    }
-    program
+    tramline_unruly::program::unruly().unwrap()
 }
 
 pub(crate) fn json(text: &str) -> Value {
@@ -56,13 +39,6 @@ pub(crate) fn options() -> Options {
 pub(crate) struct Bench {
     pub(crate) servers: Arc<Servers>,
     pub(crate) mark: String,
-}
-
-/// A mark that no other process has.
-pub(crate) fn mark() -> String {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    format!("{}-{count}", std::process::id())
 }
 
 /// The configuration of one server named `u`, with more fields as JSON members.
@@ -135,26 +111,6 @@ pub(crate) fn call(tool: &str, arguments: &str) -> Call {
 pub(crate) fn assert_failure(failure: &Failure, kind: FailureKind, says: &str) {
     assert_eq!(failure.kind, kind, "{failure}");
     assert!(failure.message.contains(says), "{failure}");
-}
-
-/// The living processes that carry a mark in their environment.
-pub(crate) fn marked(mark: &str) -> Vec<u32> {
-    let needle = format!("{MARK}={mark}\0");
-    let entries = std::fs::read_dir("/proc").unwrap().flatten();
-    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    ids.filter(|id| {
-        let environment = std::fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
-        let environment = String::from_utf8_lossy(&environment).into_owned();
-        environment.contains(&needle) && !is_zombie(*id)
-    })
-    .collect()
-}
-
-fn is_zombie(id: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
-    stat.rsplit(')')
-        .next()
-        .is_none_or(|rest| rest.trim_start().starts_with('Z'))
 }
 
 /// Waits for something to become true, looking often.

@@ -32,7 +32,7 @@ impl Expected {
         ensure!(shown.exit == 0, "it cannot be shown: {shown:?}");
         let shown = shown.json;
         ensure!(shown["status"] == "completed", "it ended badly: {shown}");
-        let result = &shown["outcome"]["Completed"]["result"];
+        let result = &shown["outcome"]["result"];
         ensure!(
             *result == self.result,
             "the result is {result} and should be {}",

@@ -1,0 +1,121 @@
+//! What a step's events change: tokens are taken and sent on, outputs are kept.
+
+use super::{Open, Run, Stage};
+use crate::failure::Failure;
+use crate::graph::Graph;
+use crate::ids::{NodeIx, StepNo};
+use crate::journal::Outcome;
+use crate::workflow::{Action, DEFAULT_LABEL, ERROR_LABEL, Unhandled};
+use std::sync::Arc;
+use tramline_expr::{Map, Str, Value};
+
+impl Run {
+    pub(super) fn open_step(&mut self, step: StepNo) -> Result<&mut Open, String> {
+        self.open
+            .get_mut(&step)
+            .ok_or_else(|| format!("step {step} is not open"))
+    }
+
+    /// Takes the token for a step, unless its start already did.
+    pub(super) fn enter(&mut self, step: StepNo, node: NodeIx) -> Result<(), String> {
+        if self.open.remove(&step).is_some() {
+            return Ok(());
+        }
+        if node.at() >= self.graph.len() || step != self.steps + 1 {
+            return Err(format!(
+                "step {step} at node {} is not the next one",
+                node.0
+            ));
+        }
+        self.flow
+            .take(node)
+            .ok_or_else(|| format!("nothing is about to enter `{}`", self.graph.node(node).id))?;
+        self.steps = step;
+        self.layer.left = self.layer.left.saturating_sub(1);
+        Ok(())
+    }
+
+    pub(super) fn step_started(
+        &mut self,
+        step: StepNo,
+        node: NodeIx,
+        attempt: u32,
+        arguments: &Value,
+        repeatable: bool,
+    ) -> Result<(), String> {
+        self.calls += 1;
+        if let Some(open) = self.open.get_mut(&step) {
+            open.attempt = attempt;
+            open.stage = Stage::Calling;
+            return Ok(());
+        }
+        self.enter(step, node)?;
+        let arguments = arguments.clone();
+        let stage = Stage::Calling;
+        self.open.insert(
+            step,
+            Open {
+                node,
+                attempt,
+                arguments,
+                repeatable,
+                stage,
+            },
+        );
+        Ok(())
+    }
+
+    pub(super) fn step_ended(&mut self, node: NodeIx, label: Option<&Str>, output: Value) {
+        let graph = Arc::clone(&self.graph);
+        if let Value::Object(scope) = &mut self.scope {
+            Arc::make_mut(scope).insert(graph.node(node).id.clone(), output.clone());
+        }
+        let visit = self.history.add(node, output, &graph.memory);
+        let label = label.map_or(DEFAULT_LABEL, Str::as_str);
+        self.leave(&graph, node, label, Some(visit));
+    }
+
+    pub(super) fn step_failed(&mut self, node: NodeIx, failure: &Failure) {
+        let graph = Arc::clone(&self.graph);
+        let handled = graph.outs(node).iter().any(|out| out.label == ERROR_LABEL);
+        let visit = handled.then(|| {
+            let output = failure_value(failure);
+            if let Value::Object(scope) = &mut self.scope {
+                Arc::make_mut(scope).insert(graph.node(node).id.clone(), output.clone());
+            }
+            self.history.add(node, output, &graph.memory)
+        });
+        if !handled && graph.workflow.unhandled == Unhandled::EndsRun && self.verdict.is_none() {
+            let failure = failure.clone();
+            self.verdict = Some(Outcome::Failed {
+                failure,
+                node: Some(node),
+            });
+        }
+        self.leave(&graph, node, ERROR_LABEL, visit);
+    }
+
+    pub(super) fn leave(&mut self, graph: &Graph, node: NodeIx, label: &str, visit: Option<u32>) {
+        self.flow.leave(graph, node, label, visit);
+        if graph.can_grow() {
+            self.trail.push((node, label.into(), visit));
+        }
+        if let (Action::Exit, None) = (&graph.node(node).action, &self.verdict) {
+            let result = visit
+                .and_then(|at| self.history.before(Some(at), 1))
+                .unwrap_or_default();
+            self.verdict = Some(Outcome::Completed { result });
+        }
+    }
+}
+
+/// What an `error` edge's target sees as the failed node's output.
+fn failure_value(failure: &Failure) -> Value {
+    let mut error = Map::new();
+    error.insert("code", failure.kind.code().into());
+    error.insert("message", failure.message.as_str().into());
+    if let Some(data) = &failure.data {
+        error.insert("data", data.clone());
+    }
+    Value::object([("error", error.into())])
+}
