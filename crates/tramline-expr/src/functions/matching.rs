@@ -255,7 +255,10 @@ impl Machine<'_> {
         match &args[1] {
             Val::Func(matcher) => self.replace_matches(text, matcher, &args[2], most, env),
             pattern => {
-                let pattern = pattern.as_str().cloned().unwrap_or_default();
+                let Some(pattern) = pattern.as_str().cloned() else {
+                    let message = "argument 2 of $replace, what to look for, is missing";
+                    return Err(Flaw::new("T0410", message));
+                };
                 let Some(with) = args[2].as_str() else {
                     return self.replace_text(text, &pattern, &args[2], most, env);
                 };
@@ -293,6 +296,7 @@ impl Machine<'_> {
             let Some(found) = text[at..].find(pattern) else {
                 break;
             };
+            self.meter.burn(1)?;
             out.push_str(&text[at..at + found]);
             let piece = Match {
                 text: pattern.into(),
