@@ -54,23 +54,57 @@ pub(crate) fn measure(report: &mut Report) -> Result<()> {
             memory.close().await;
             durable.close().await;
         }
-        wide(report).await?;
+        let sync = crate::disk::least_sync(dir.path())?;
+        let name = format!("a disk sync, shared by a run of {CALLS} calls");
+        report.add(name, us(sync) / CALLS as f64, "us", Aim::None);
+        wide(report, &bare).await?;
         Ok(())
     })
 }
 
-async fn wide(report: &mut Report) -> Result<()> {
+async fn wide(report: &mut Report, bare: &Bare) -> Result<()> {
     let document = graphs::wide(WIDTH, SLEEP_MS)?;
     let (house, graph) = (open(None, &document)?, graphs::first(&document)?);
-    let mut best = Duration::MAX;
+    let (mut best, mut direct) = (Duration::MAX, Duration::MAX);
     for _ in 0..WIDE_ROUNDS {
         let began = Instant::now();
         run(&house.engine, &graph, 0).await?;
         best = best.min(began.elapsed());
+        let began = Instant::now();
+        sleep_directly(bare).await?;
+        direct = direct.min(began.elapsed());
     }
     house.close().await;
     let name = format!("{WIDTH} calls of {SLEEP_MS} ms side by side");
-    report.add(name, us(best) / 1e3, "ms", Aim::Under(52.0));
+    report.add(
+        format!("{name}, directly"),
+        us(direct) / 1e3,
+        "ms",
+        Aim::None,
+    );
+    report.add(
+        format!("{name}, by a run"),
+        us(best) / 1e3,
+        "ms",
+        Aim::Under(52.0),
+    );
+    Ok(())
+}
+
+async fn sleep_directly(bare: &Bare) -> Result<()> {
+    let mut all = tokio::task::JoinSet::new();
+    for _ in 0..WIDTH {
+        let peer = bare.peer().clone();
+        all.spawn(async move {
+            let arguments = serde_json::json!({ "ms": SLEEP_MS });
+            let arguments = arguments.as_object().cloned().unwrap_or_default();
+            peer.call_tool(CallToolRequestParams::new("sleep").with_arguments(arguments))
+                .await
+        });
+    }
+    while let Some(done) = all.join_next().await {
+        done??;
+    }
     Ok(())
 }
 

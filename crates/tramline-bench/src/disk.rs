@@ -6,7 +6,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tramline::core::ids::RunId;
 use tramline::engine::seams::{Append, Head, Status, Store};
 use tramline::store::Sqlite;
@@ -64,6 +64,20 @@ fn bare(dir: &Path, group: u64, appends: u64) -> Result<f64> {
         file.sync_data()?;
     }
     Ok(appends as f64 / began.elapsed().as_secs_f64())
+}
+
+/// The least time that an append to a file and its sync take.
+pub(crate) fn least_sync(dir: &Path) -> Result<Duration> {
+    let path = dir.join("sync.log");
+    let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+    let mut least = Duration::MAX;
+    for _ in 0..ALONE {
+        let began = Instant::now();
+        file.write_all(&[7; BODY_BYTES])?;
+        file.sync_data()?;
+        least = least.min(began.elapsed());
+    }
+    Ok(least)
 }
 
 async fn ours(store: &Arc<Sqlite>, writers: u64, appends: u64, runs: &mut u64) -> Result<f64> {

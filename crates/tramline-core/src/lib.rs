@@ -18,9 +18,12 @@ pub mod text;
 pub mod trace;
 pub mod workflow;
 
-/// What evaluations are bounded by, and what they fail with.
+/// The expression languages, for whoever evaluates outside of a run.
 pub mod expr {
-    pub use tramline_expr::{ExprError, Limits};
+    pub use tramline_expr::{
+        Explanation, ExprError, Expression, Host, HostFunctions, Limits, Rule, RuleError,
+        RuleExplanation,
+    };
 }
 
 pub use tramline_expr::{Map, Number, Str, Value};

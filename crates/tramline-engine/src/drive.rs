@@ -31,6 +31,9 @@ use tramline_core::step::{self, Work};
 mod absorb;
 mod calls;
 
+/// How long recorded events wait for more before they are sent, when nothing needs them sent.
+const PATIENCE: Duration = Duration::from_millis(5);
+
 /// How a drive ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ended {
@@ -76,6 +79,8 @@ pub(crate) struct Driver {
     unfound: HashMap<NodeIx, Failure>,
     deadline: Option<Pin<Box<Sleep>>>,
     stopping: bool,
+    /// Since when recorded events wait to be sent.
+    waiting_since: Option<Instant>,
     /// Others may have appended while a batch was under way.
     heard: bool,
 }
@@ -102,6 +107,7 @@ impl Driver {
             calls: HashMap::new(),
             tickets: 0,
             heard: false,
+            waiting_since: None,
             held: Vec::new(),
             preparing: Vec::new(),
             unfound: HashMap::new(),
@@ -132,7 +138,10 @@ impl Driver {
         loop {
             let decided = self.decide()?;
             self.live.known.store(self.run.seq, Ordering::Release);
-            self.ledger.send(&self.run);
+            if self.is_urgent(decided) {
+                self.ledger.send(&self.run);
+                self.waiting_since = None;
+            }
             self.release_held();
             if decided
                 && self.ledger.is_settled()
@@ -142,6 +151,24 @@ impl Driver {
             }
             self.wait().await?;
         }
+    }
+
+    /// Whether what is recorded must be sent now. What only reads need not wait for the disk, so
+    /// a run of such calls syncs once at its end, or whenever [`PATIENCE`] is over.
+    fn is_urgent(&mut self, decided: bool) -> bool {
+        let asked_for = !decided
+            || self.heard
+            || self.stopping
+            || !self.held.is_empty()
+            || !self.run.pauses.is_empty()
+            || self.run.outcome.is_some();
+        if asked_for || !self.ledger.is_waiting() {
+            return asked_for;
+        }
+        self.waiting_since
+            .get_or_insert_with(Instant::now)
+            .elapsed()
+            >= PATIENCE
     }
 
     /// How the run stands, if there is nothing to wait for.
@@ -318,6 +345,7 @@ impl Driver {
             Some(came) = self.under_way.next() => Woken::Came(came),
             () = live.word.notified() => Woken::Word,
             () = &mut deadline => Woken::Late,
+            () = tokio::time::sleep(PATIENCE), if self.ledger.is_waiting() => Woken::Late,
             () = stop.cancelled(), if !self.stopping => Woken::Stop,
         };
         // The deadline moves only with pauses and once it has struck.

@@ -83,6 +83,11 @@ impl Ledger {
         self.recorded.is_empty() && self.sending.is_none()
     }
 
+    /// Whether events are recorded that no batch under way will be followed by.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.recorded.is_empty() && self.sending.is_none()
+    }
+
     /// Whether a batch is under way.
     pub(crate) fn is_sending(&self) -> bool {
         self.sending.is_some()

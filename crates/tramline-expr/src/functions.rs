@@ -151,6 +151,8 @@ impl Machine<'_> {
         input: &Val,
         env: &Env,
     ) -> Outcome<Val> {
+        // Whatever calls it in a loop pays for each turn.
+        self.meter.burn(1)?;
         let args = self.fit(&SIGNATURES[builtin as usize], args, input);
         let args = args.map_err(|flaw| flaw.or_token(builtin.name()))?;
         self.builtin_on(builtin, &args, input, env)

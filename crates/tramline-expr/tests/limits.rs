@@ -262,6 +262,9 @@ fn searching_without_end() {
     check("$contains('a', /((a{1000}){1000}){1000}/)", &["S0303"]);
     check("$replace('aaa', 'a', '$1$2$99')", &["value"]);
     check("$replace('aaa', /(a)/, '$1$2$99$')", &["value"]);
+    check("$replace('abc', nothing, nothing)", &["T0410"]);
+    check("$replace('abc', nothing, 'x')", &["T0410"]);
+    check("$replace('abc', nothing, function($m) { '' })", &["T0410"]);
 }
 
 #[test]

@@ -10,17 +10,27 @@ use std::time::{Duration, Instant};
 
 /// The calls that run now, by the text of their ids.
 #[derive(Default)]
-pub(crate) struct Running(Mutex<HashMap<String, Sender<()>>>);
+pub(crate) struct Running(Mutex<HashMap<String, Ending>>);
+
+/// How a running call is ended, and what the log says of that.
+struct Ending {
+    sender: Sender<()>,
+    note: Option<Value>,
+}
 
 impl Running {
-    fn calls(&self) -> MutexGuard<'_, HashMap<String, Sender<()>>> {
+    fn calls(&self) -> MutexGuard<'_, HashMap<String, Ending>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells a call that nobody waits for it any more.
+    /// Tells a call that nobody waits for it any more. It is logged here, before anything else is
+    /// read: the end of stdin, which ends the process, may be next.
     pub(crate) fn cancel(&self, id: &Value) {
         if let Some(call) = self.calls().remove(&id.to_string()) {
-            let _ = call.send(());
+            if let Some(note) = &call.note {
+                let _ = wire::log(note);
+            }
+            let _ = call.sender.send(());
         }
     }
 
@@ -31,7 +41,10 @@ impl Running {
         work: impl FnOnce(&Call, &Receiver<()>) -> Option<Value> + Send + 'static,
     ) {
         let (sender, cancelled) = channel();
-        self.calls().insert(call.id.to_string(), sender);
+        let heeds = matches!(call.tool.as_str(), "sleep" | "hang");
+        let note = heeds.then(|| json!({"cancelled": call.tool, "key": call.key}));
+        self.calls()
+            .insert(call.id.to_string(), Ending { sender, note });
         let running = Arc::clone(self);
         std::thread::spawn(move || {
             if let Some(result) = work(&call, &cancelled) {
@@ -42,7 +55,7 @@ impl Running {
     }
 }
 
-/// Sleeps `ms` in `steps` parts, with progress after each; a cancellation is logged and ends it.
+/// Sleeps `ms` in `steps` parts, with progress after each; a cancellation ends it.
 pub(crate) fn sleep(call: &Call, cancelled: &Receiver<()>) -> Option<Value> {
     let ms = call.number("ms", 100);
     let steps = call.number("steps", 1).max(1);
@@ -51,19 +64,15 @@ pub(crate) fn sleep(call: &Call, cancelled: &Receiver<()>) -> Option<Value> {
         let until = Duration::from_millis(ms * step / steps);
         match cancelled.recv_timeout(until.saturating_sub(start.elapsed())) {
             Err(RecvTimeoutError::Timeout) => progress(call, step, steps),
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => {
-                let _ = wire::log(&json!({"cancelled": call.tool, "key": call.key}));
-                return None;
-            }
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => return None,
         }
     }
     Some(wire::text(format!("slept {ms} ms")))
 }
 
 /// Waits for a cancellation, and does not even answer that.
-pub(crate) fn hang(call: &Call, cancelled: &Receiver<()>) -> Option<Value> {
+pub(crate) fn hang(_: &Call, cancelled: &Receiver<()>) -> Option<Value> {
     let _ = cancelled.recv();
-    let _ = wire::log(&json!({"cancelled": call.tool, "key": call.key}));
     None
 }
 

@@ -11,6 +11,7 @@ mod check;
 mod completions;
 mod doctor;
 mod documents;
+mod eval;
 mod explain;
 mod frames;
 mod input;
@@ -69,6 +70,8 @@ enum Verb {
     Check(check::Check),
     /// List runs, read them, steer them
     Runs(runs::Runs),
+    /// Evaluate a JSONata expression or a JSON Logic rule
+    Eval(eval::Eval),
     /// Explain an error code
     Explain(explain::Explain),
     /// Print a completion script for a shell
@@ -175,6 +178,7 @@ pub fn main() -> ExitCode {
         Verb::Serve(verb) => on_many_threads(serve::main(common, verb)),
         Verb::Check(verb) => on_one_thread(check::main(common, verb)),
         Verb::Runs(verb) => on_one_thread(runs::main(common, verb)),
+        Verb::Eval(verb) => eval::main(&common, &verb),
         Verb::Explain(verb) => explain::main(&verb, json),
         Verb::Completions(verb) => completions::main(&verb),
         Verb::Doctor(verb) => on_one_thread(doctor::main(common, verb)),

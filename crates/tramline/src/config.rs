@@ -37,10 +37,13 @@ pub fn read_bounded(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
     use std::io::Read as _;
     let cannot = |error: std::io::Error| format!("{} cannot be read: {error}", path.display());
     let file = std::fs::File::open(path).map_err(cannot)?;
-    if file.metadata().map_err(cannot)?.is_dir() {
+    let about = file.metadata().map_err(cannot)?;
+    if about.is_dir() {
         return Err(format!("{} is a directory; name a file", path.display()));
     }
-    let mut bytes = Vec::new();
+    // Room for all of it and its end: one read, where growing from nothing takes many.
+    let expected = about.len().min(bytes_max) as usize;
+    let mut bytes = Vec::with_capacity(expected + 1);
     file.take(bytes_max + 1)
         .read_to_end(&mut bytes)
         .map_err(cannot)?;

@@ -306,7 +306,16 @@ async fn events_can_be_followed_from_another_process() {
 
 #[tokio::test]
 async fn unfinished_runs_go_on_at_start_up() {
-    let (store, tools) = (MemoryStore::new(), tools());
+    let store = MemoryStore::new();
+    let reads = Hints {
+        read_only: Some(true),
+        ..Hints::default()
+    };
+    // Long enough that the run's beginning is written down before the first answer.
+    let slow = FakeTools::new()
+        .tool("t", "look", reads, |_| async { Ok(Value::Null) })
+        .delay(Duration::from_millis(50));
+    let tools = Arc::new(slow);
     store.crash_after(1);
     let tasks = Tasks {
         waits_for: vec![vec![], vec![0]],

@@ -257,7 +257,7 @@ impl Machine<'_> {
             pattern => {
                 // Nothing to look for would be found everywhere, for ever.
                 let Some(pattern) = pattern.as_str().cloned() else {
-                    let message = "argument 2 of function \"replace\" is missing";
+                    let message = "argument 2 of $replace, what to look for, is missing";
                     return Err(Flaw::new("T0410", message));
                 };
                 let Some(with) = args[2].as_str() else {

@@ -5,6 +5,7 @@
 
 use super::faults::{Trouble, file_fault, plain_fault};
 use super::migrate;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
@@ -36,6 +37,10 @@ const PAGE_BYTES: u32 = 8_192;
 /// Pages in the log before they are moved to the database: 4 MB. More would make the move rarer,
 /// but longer for the appends that wait for it, and the next start after a crash reads them all.
 const LOG_PAGES_MAX: u32 = 500;
+
+/// A log up to this size stays when the store is closed: reading it again takes well under a
+/// millisecond.
+const LOG_LEFT_BYTES_MAX: u64 = 512 << 10;
 
 /// Prepared statements a connection keeps: more than there are in this crate.
 const STATEMENTS_KEPT: usize = 64;
@@ -103,6 +108,9 @@ impl Place {
             let mut conn = Connection::open_with_flags(dir.join(DATABASE), flags)?;
             conn.busy_handler(Some(wait_for_lock))?;
             conn.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+            // Moving the log at every close costs several syncs, which a short command would
+            // spend most of its life on; the writer sees to it when the log has grown.
+            conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
             Ok(conn)
         };
         open().map_err(|error: rusqlite::Error| self.told(error))
@@ -113,6 +121,19 @@ impl Place {
         conn.pragma_update(None, "wal_autocheckpoint", LOG_PAGES_MAX)?;
         #[cfg(target_os = "macos")]
         conn.pragma_update(None, "fullfsync", true)?;
+        Ok(())
+    }
+
+    /// Moves the log into the database if it has grown so far that the next to open it would
+    /// have to read for long.
+    pub(super) fn put_away(conn: &Connection) -> rusqlite::Result<()> {
+        let log = conn.path().map(|path| format!("{path}-wal"));
+        let bytes = log
+            .and_then(|log| fs::metadata(log).ok())
+            .map_or(0, |about| about.len());
+        if bytes > LOG_LEFT_BYTES_MAX {
+            conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        }
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 
 use super::desk::Desks;
 use super::faults::{Trouble, plain_fault};
+use super::place::Place;
 use super::watch::Ticks;
 use rusqlite::Connection;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -188,6 +189,8 @@ fn write_groups(desks: &Desks, ticks: &Ticks, mut waiting: mpsc::Receiver<Queued
             queued.job.answer(&end);
         }
     }
+    // A log that stays is no harm: the next to open the database reads it.
+    let _ = desks.write(|conn| Ok(Place::put_away(conn)?));
 }
 
 fn gather(first: Queued, waiting: &mut mpsc::Receiver<Queued>, group: &mut Vec<Queued>) {

@@ -38,6 +38,23 @@ async fn nothing_is_left_behind() {
     let _listener = store.changes();
     drop(store);
     assert_eq!(fs::read_dir(dir.path().join("owners")).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn a_small_log_stays_and_a_large_one_is_moved() {
+    let dir = tempdir().unwrap();
     let log = database(dir.path()).with_extension("db-wal");
-    assert!(!log.exists(), "the log was moved to the database");
+    let size = || fs::metadata(&log).map_or(0, |about| about.len());
+    for (bytes, moved) in [(1_000, false), (900_000, true)] {
+        let store = Sqlite::open(dir.path()).unwrap();
+        store
+            .append(chunk(&run(bytes), 0, vec![0; bytes as usize]))
+            .await
+            .unwrap();
+        assert!(size() > 0);
+        drop(store);
+        assert_eq!(size() == 0, moved, "{bytes}");
+        let store = Sqlite::open(dir.path()).unwrap();
+        assert!(store.row(&run(bytes)).await.unwrap().is_some());
+    }
 }

@@ -386,3 +386,43 @@ fn a_reader_that_goes_is_no_error() {
         .unwrap();
     assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""));
 }
+
+#[test]
+fn expressions_and_rules_are_evaluated() {
+    let tramline = Tramline::new();
+    let input = r#"{"items":[{"p":2,"q":3},{"p":5,"q":1}]}"#;
+    let sum = tramline.run(&["eval", "$sum(items.(p * q))", "--input", input]);
+    assert_eq!((sum.code(), sum.out().trim()), (0, "11"));
+    let told = tramline.run(&["eval", "items[0].p + 1", "--input", input, "--explain"]);
+    assert!(told.out().contains("items[0].p  =>  2"), "{}", told.out());
+    let rule = r#"{">": [{"var": "items.0.p"}, 1]}"#;
+    let held = tramline.run(&["eval", rule, "--logic", "--input", input, "--json"]);
+    assert_eq!(
+        held.json().get("value"),
+        Some(&true.into()),
+        "{}",
+        held.out()
+    );
+    let nothing = tramline.run(&["eval", "nowhere", "--input", "{}", "--json"]);
+    assert_eq!(nothing.json().get("defined"), Some(&false.into()));
+    let flawed = tramline.run(&["eval", "1 + * (", "--json"]);
+    assert_eq!(flawed.code(), 2, "{}", flawed.out());
+    assert!(
+        flawed
+            .json()
+            .get("error")
+            .unwrap()
+            .get("position")
+            .is_some()
+    );
+    let framed = tramline.run(&["eval", "1 + nothing('x')"]);
+    assert_eq!(framed.code(), 1, "{}", framed.err());
+    assert!(framed.err().contains("^"), "{}", framed.err());
+    let endless = tramline.run(&[
+        "eval",
+        "($f := function($x) { $f($x) + 1 }; $f(1))",
+        "--json",
+    ]);
+    assert_eq!(endless.code(), 1, "{}", endless.out());
+    assert_eq!(tramline.run(&["eval", "{", "--logic"]).code(), 2);
+}

@@ -1,0 +1,213 @@
+//! `tramline eval`: an expression or a rule over a value, with how it came about if asked.
+
+use super::{Common, Done, Exit, Stopped, input, output};
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use std::io::IsTerminal;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+use tramline_core::Value;
+use tramline_core::expr::{ExprError, Expression, Host, HostFunctions, Limits, Rule};
+use tramline_engine::clock;
+
+mod repl;
+mod tree;
+
+/// How long one evaluation may take.
+const EVALUATION_TIME: Duration = Duration::from_secs(5);
+
+/// Evaluate a JSONata expression or a JSON Logic rule.
+#[derive(clap::Args)]
+pub(super) struct Eval {
+    /// The expression; without one, a prompt asks for them
+    #[arg(value_name = "EXPR")]
+    expression: Option<String>,
+    /// It is a JSON Logic rule
+    #[arg(long)]
+    logic: bool,
+    /// The value it is evaluated over: JSON, @file, or - for standard input
+    #[arg(long, value_name = "JSON|@FILE|-")]
+    input: Option<String>,
+    /// Show how the value came about, part by part
+    #[arg(long)]
+    explain: bool,
+}
+
+/// What one evaluation needs.
+struct Task<'a> {
+    source: &'a str,
+    input: &'a Value,
+    logic: bool,
+    explain: bool,
+    json: bool,
+}
+
+pub(super) fn main(common: &Common, verb: &Eval) -> Done {
+    let input = verb
+        .input
+        .as_deref()
+        .map_or(Ok(Value::Null), input::whole)?;
+    match &verb.expression {
+        Some(source) => Ok(evaluate(&Task {
+            source,
+            input: &input,
+            logic: verb.logic,
+            explain: verb.explain,
+            json: common.json,
+        })),
+        None if std::io::stdin().is_terminal() => repl::main(common, verb, input),
+        None => Err(Stopped::bad(
+            "give an expression, for example: tramline eval '1 + 1'",
+        )),
+    }
+}
+
+/// Evaluates and prints.
+fn evaluate(task: &Task<'_>) -> Exit {
+    if task.logic {
+        rule(task)
+    } else {
+        expression(task)
+    }
+}
+
+fn expression(task: &Task<'_>) -> Exit {
+    let compiled = match Expression::compile(task.source, &HostFunctions::none()) {
+        Ok(compiled) => compiled,
+        Err(error) => return wrong(task, &error, Exit::BadInput),
+    };
+    let surroundings = Surroundings::now();
+    let (result, told) = if task.explain {
+        compiled.explain(task.input, &surroundings, &limits())
+    } else {
+        (
+            compiled.evaluate(task.input, &surroundings, &limits()),
+            None,
+        )
+    };
+    let tree = told.map(|told| tree::of_expression(task.source, &told));
+    match result {
+        Ok(value) => right(task, value.as_ref(), tree.as_ref()),
+        Err(error) => {
+            if let (Some(tree), false) = (&tree, task.json) {
+                tree.draw();
+            }
+            wrong(task, &error, Exit::Failed)
+        }
+    }
+}
+
+fn rule(task: &Task<'_>) -> Exit {
+    let bad = |message: String| {
+        tell_wrong(task, &serde_json::json!({ "message": message }), &message);
+        Exit::BadInput
+    };
+    let source = match Value::from_json(task.source) {
+        Ok(source) => source,
+        Err(error) => return bad(format!("the rule is not JSON: {error}")),
+    };
+    let compiled = match Rule::compile(&source, &HostFunctions::none()) {
+        Ok(compiled) => compiled,
+        Err(flaw) => {
+            return bad(format!(
+                "at `{}`: {} ({})",
+                flaw.path, flaw.error, flaw.error.code
+            ));
+        }
+    };
+    let surroundings = Surroundings::now();
+    let tree = task
+        .explain
+        .then(|| tree::of_rule(&compiled.explain(task.input, &surroundings, &limits())));
+    match compiled.evaluate(task.input, &surroundings, &limits()) {
+        Ok(value) => right(task, Some(&value), tree.as_ref()),
+        Err(error) => wrong(task, &error, Exit::Failed),
+    }
+}
+
+fn limits() -> Limits {
+    Limits {
+        deadline: Some(Instant::now() + EVALUATION_TIME),
+        ..Limits::default()
+    }
+}
+
+fn right(task: &Task<'_>, value: Option<&Value>, tree: Option<&tree::Tree>) -> Exit {
+    if task.json {
+        let tree = tree.map(tree::Tree::to_json);
+        output::line(
+            &serde_json::json!({ "value": value, "defined": value.is_some(), "explanation": tree }),
+        );
+        return Exit::Done;
+    }
+    if let Some(tree) = tree {
+        tree.draw();
+    }
+    match value {
+        Some(value) => output::text_line(&value.to_json_pretty()),
+        None => output::say("undefined"),
+    }
+    Exit::Done
+}
+
+fn wrong(task: &Task<'_>, error: &ExprError, exit: Exit) -> Exit {
+    let shown = serde_json::json!({
+        "code": error.code, "message": error.message, "position": error.position,
+        "span": error.span.as_ref().map(|span| [span.start, span.end]),
+    });
+    let framed = match (&error.span, task.logic) {
+        (Some(span), false) => frame(task.source, error, span.clone()),
+        _ => format!("{error} ({})", error.code),
+    };
+    tell_wrong(task, &shown, &framed);
+    exit
+}
+
+fn tell_wrong(task: &Task<'_>, shown: &serde_json::Value, words: &str) {
+    if task.json {
+        output::line(&serde_json::json!({ "error": shown }));
+    } else if words.contains('\n') {
+        output::say(words);
+    } else {
+        output::complain(words);
+    }
+}
+
+fn frame(source: &str, error: &ExprError, span: Range<usize>) -> String {
+    let start = span.start.min(source.len());
+    let span = start..span.end.clamp(start, source.len());
+    let group = Level::ERROR
+        .primary_title(error.message.as_str())
+        .id(error.code.as_str());
+    let snippet = Snippet::source(source).annotation(AnnotationKind::Primary.span(span));
+    Renderer::styled()
+        .decor_style(DecorStyle::Ascii)
+        .render(&[group.element(snippet)])
+}
+
+/// The clock and the dice of this process; no functions beside the language's own.
+struct Surroundings {
+    now_ms: i64,
+}
+
+impl Surroundings {
+    fn now() -> Self {
+        Self {
+            now_ms: clock::now_ms(),
+        }
+    }
+}
+
+impl Host for Surroundings {
+    fn call(&self, _: usize, _: &[Option<Value>]) -> Result<Option<Value>, String> {
+        Err("there are no functions beside the language's own here".to_owned())
+    }
+
+    fn now_ms(&self) -> i64 {
+        self.now_ms
+    }
+
+    fn random(&self) -> f64 {
+        (clock::random() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
