@@ -1,5 +1,5 @@
 //! Reads `{"expr": .., "input": ..}` one per line and prints the outcome of each, for comparison
-//! with another implementation.
+//! with another implementation. The argument is how many lines to skip.
 
 use std::io::{BufRead, Write};
 use std::time::{Duration, Instant};
@@ -7,7 +7,9 @@ use tramline_expr::{Expression, HostFunctions, Limits, Map, NoHost, Value};
 
 fn main() -> std::io::Result<()> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    for line in std::io::stdin().lock().lines() {
+    let skip = std::env::args().nth(1);
+    let skip = skip.and_then(|it| it.parse().ok()).unwrap_or(0);
+    for line in std::io::stdin().lock().lines().skip(skip) {
         let line = line?;
         let Ok(case) = Value::from_json(&line) else {
             writeln!(out, "{{\"code\":\"unreadable\"}}")?;

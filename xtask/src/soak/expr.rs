@@ -6,15 +6,16 @@ use anyhow::{Context, Result, bail, ensure};
 use compare::{Outcome, Tally};
 use generate::{Case, Dice};
 use serde_json::json;
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::fs;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use watch::{Answer, Patience};
 
 mod compare;
 mod damage;
 mod generate;
 mod templates;
+mod watch;
 
 /// How many expressions are compared.
 const EXPRESSIONS: u64 = 20_000;
@@ -24,6 +25,11 @@ const MUTATIONS: u64 = 100_000;
 const SEED: u64 = 1;
 /// The share of generated expressions that must end as in the reference.
 const SHARE_MIN: f64 = 0.995;
+/// How long one case may take before its program is ended. Both stop by themselves after two
+/// seconds, where they can.
+const PER_CASE: Duration = Duration::from_secs(10);
+/// How long the comparison may take in all.
+const IN_ALL: Duration = Duration::from_mins(10);
 /// What is printed of each group of differences.
 const SHOWN_PER_GROUP: usize = 3;
 /// What is printed of the differences that nobody has explained.
@@ -93,26 +99,42 @@ fn compared(wish: &Wish) -> Result<()> {
         .collect();
     let asked = dir.join("cases.jsonl");
     fs::write(&asked, lines.join("\n") + "\n")?;
-    let mut ours = Command::new(paths::target().join("release/examples/outcomes"));
-    let ours = outcomes(&mut ours, &asked, &dir.join("ours.jsonl"))?;
-    let mut reference = Command::new("node");
-    reference
-        .arg(paths::root().join("xtask/assets/jsonata-outcomes.js"))
-        .env("NODE_PATH", &modules);
-    let reference = outcomes(&mut reference, &asked, &dir.join("reference.jsonl"))?;
-    ensure!(
-        ours.len() == cases.len() && reference.len() == cases.len(),
-        "{} cases, {} outcomes of ours, {} of the reference",
-        cases.len(),
-        ours.len(),
-        reference.len()
-    );
+    let patience = Patience {
+        per_case: PER_CASE,
+        until: Instant::now() + IN_ALL,
+    };
+    let ours = |skip: usize| {
+        let mut command = Command::new(paths::target().join("release/examples/outcomes"));
+        command.arg(skip.to_string());
+        command
+    };
+    let ours = watch::answers(ours, &asked, cases.len(), patience)?;
+    let reference = |skip: usize| {
+        let mut command = Command::new("node");
+        command
+            .arg(paths::root().join("xtask/assets/jsonata-outcomes.js"))
+            .arg(skip.to_string())
+            .env("NODE_PATH", &modules);
+        command
+    };
+    let reference = watch::answers(reference, &asked, cases.len(), patience)?;
     let mut tally = Tally::default();
-    for ((case, ours), reference) in cases.iter().zip(ours).zip(reference) {
-        tally.add(case, ours, reference);
+    let mut violations = 0;
+    for ((case, ours), reference) in cases.iter().zip(&ours).zip(&reference) {
+        let why = match ours {
+            Answer::Line(_) => None,
+            Answer::Late => Some("takes too long here"),
+            Answer::Died => Some("brings our program down"),
+        };
+        if let Some(why) = why {
+            violations += 1;
+            println!("VIOLATION: {why}: {}\n      on {}", case.source, case.input);
+        }
+        tally.add(case, outcome(ours)?, outcome(reference)?);
     }
     println!("seed {}", wish.seed);
     tally.print(SHOWN_PER_GROUP, SHOWN_UNEXPLAINED);
+    ensure!(violations == 0, "{violations} cases did not end here");
     ensure!(
         tally.share() >= SHARE_MIN,
         "{:.3} % end as in the reference, {} % should",
@@ -122,18 +144,11 @@ fn compared(wish: &Wish) -> Result<()> {
     Ok(())
 }
 
-/// Runs a program that reads cases from one file and writes their outcomes to another.
-fn outcomes(command: &mut Command, asked: &Path, answered: &PathBuf) -> Result<Vec<Outcome>> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let status = command
-        .stdin(File::open(asked)?)
-        .stdout(File::create(answered)?)
-        .stderr(Stdio::inherit())
-        .status()
-        .with_context(|| format!("starting {program}"))?;
-    ensure!(status.success(), "{program} ended with {status}");
-    let text = paths::read(answered)?;
-    text.lines().map(Outcome::read).collect()
+fn outcome(answer: &Answer) -> Result<Outcome> {
+    match answer {
+        Answer::Line(line) => Outcome::read(line),
+        Answer::Late | Answer::Died => Ok(Outcome::GaveUp),
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ use std::process::Command;
 
 /// The address space of the child, in KiB, as `ulimit -v` takes it: 1 GB.
 const ADDRESS_SPACE_KIB: u32 = 1_000_000_000 / 1024;
+/// The processor time of the child, in seconds, as `ulimit -t` takes it: what never ends is ended.
+const CPU_SECONDS: u32 = 900;
 /// How far past its deadline an evaluation may end.
 const RATIO_MAX: f64 = 2.0;
 /// What the test prints before the worst ratio.
@@ -24,8 +26,10 @@ pub(super) fn run(count: u64, seed: u64) -> Result<()> {
         paths::shared().display()
     );
     let program = built()?;
-    // The shell sets the bound for itself and becomes the program.
-    let script = format!("ulimit -v {ADDRESS_SPACE_KIB} && exec \"$0\" --nocapture");
+    // The shell sets the bounds for itself and becomes the program.
+    let script = format!(
+        "ulimit -v {ADDRESS_SPACE_KIB} && ulimit -t {CPU_SECONDS} && exec \"$0\" --nocapture"
+    );
     let printed = shell::run_and_keep(
         Command::new("sh")
             .args(["-c", &script])
