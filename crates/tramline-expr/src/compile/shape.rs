@@ -138,6 +138,8 @@ impl Shaper {
         let mut right = self.child(right, &mut seeking)?;
         let mut keep = false;
         if op == BinaryOp::Apply {
+            // As in the reference: parents are not sought from within `~>`.
+            seeking.clear();
             let keeps = |ast: &Ast| ast.keep && !matches!(ast.kind, AstKind::Path(_));
             keep = keeps(&left) || keeps(&right);
             if matches!(right.kind, AstKind::Call(..)) {

@@ -8,8 +8,14 @@ use crate::compile::node::{Call, Kind, Node, Outer, Variable};
 use crate::error::{Flaw, Outcome};
 use crate::functions::Builtin;
 use crate::limits::{NESTING_MAX, too_nested};
+use crate::syntax::signature::Signature;
 use crate::value::{Str, Value};
 use std::rc::Rc;
+use std::sync::LazyLock;
+
+/// What a transform takes: an object or an array, and nothing else.
+static TRANSFORM: LazyLock<Signature> =
+    LazyLock::new(|| Signature::parse("<(oa):o>", 0).unwrap_or(Signature { params: Vec::new() }));
 
 impl Machine<'_> {
     #[inline(never)]
@@ -307,6 +313,7 @@ impl Machine<'_> {
                 result
             }
             Func::Transform(transform, home) => {
+                let args = self.fit(&TRANSFORM, args, input)?;
                 let target = args.into_iter().next().unwrap_or(Val::Undef);
                 self.transform(transform, target, home)
             }

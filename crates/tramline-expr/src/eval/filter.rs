@@ -28,7 +28,8 @@ impl Verdict {
         if val.is_array() {
             let items = val.items();
             meter.burn(items.len() as u64)?;
-            let places: Option<Vec<f64>> = items.iter().map(|item| item.as_f64()).collect();
+            let place = |item: Val| item.as_f64().filter(|place| !place.is_nan());
+            let places: Option<Vec<f64>> = items.iter().map(place).collect();
             if let Some(places) = places {
                 return Ok(match places.is_empty() {
                     true => Self::No,
@@ -91,9 +92,12 @@ impl Machine<'_> {
             return self.filter_tuples(test, tuples, env);
         }
         if val.is_undef() {
-            // The test is still made, for the errors in it.
-            self.eval(test, val, env)?;
-            return Ok(Val::Undef);
+            // The test is still made, for the errors in it; what it refuses, later tests never see.
+            let verdict = self.judge(test, val, env)?;
+            return Ok(match verdict.times(0, 1) {
+                0 => Sequence::default().raw(),
+                _ => Val::Undef,
+            });
         }
         let items = val.items();
         let mut found = Sequence::default();

@@ -53,7 +53,7 @@ impl Machine<'_> {
     ) -> Outcome<Val> {
         match self.eval(inner, input, env)? {
             Val::Undef => Ok(Val::Undef),
-            Val::Json(Value::Number(number), _) => {
+            Val::Json(Value::Number(number), _) if !number.as_f64().is_nan() => {
                 finite(number.as_f64(), "-")?;
                 Ok(Val::number(-number.as_f64()))
             }

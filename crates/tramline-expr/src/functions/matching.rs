@@ -220,10 +220,11 @@ impl Machine<'_> {
             }
             other => {
                 let separator = other.as_str().cloned().unwrap_or_default();
-                let most = if most.is_finite() {
-                    most.trunc() as usize
-                } else {
+                // The cast of what is not a number gives 0, as in the reference.
+                let most = if most.is_infinite() {
                     usize::MAX
+                } else {
+                    most as usize
                 };
                 if separator.is_empty() {
                     self.meter.items(text.len().min(most))?;

@@ -28,6 +28,13 @@ pub(crate) fn parse_integer(text: &str, picture: &str) -> Result<Option<f64>, Te
 impl Format {
     /// A whole number in this form.
     pub(super) fn format(&self, value: f64) -> Result<String, TextError> {
+        let unwritten = value.is_nan() && matches!(self.primary, Primary::Letters | Primary::Roman);
+        if unwritten {
+            return Ok(String::new());
+        }
+        if value.is_nan() && matches!(self.primary, Primary::Decimal) {
+            return Ok(to_js_string(value));
+        }
         if !value.is_finite() {
             return Err(TextError::out_of_range(value));
         }
