@@ -45,17 +45,22 @@ impl Machine<'_> {
         count: usize,
         context: &dyn Fn(usize) -> (Val, Env),
     ) -> Outcome<Vec<usize>> {
-        let mut keys: Vec<Vec<Val>> = vec![Vec::with_capacity(terms.len()); count];
+        // One after the other: all keys of an item, then those of the next.
+        let mut keys: Vec<Option<Val>> = vec![None; count * terms.len()];
         merge_sort((0..count).collect(), &mut |&a, &b| {
             self.meter.burn(1)?;
             for (at, term) in terms.iter().enumerate() {
-                for side in [a, b] {
-                    if keys[side].len() == at {
+                let (left, right) = (a * terms.len() + at, b * terms.len() + at);
+                for (side, key) in [(a, left), (b, right)] {
+                    if keys[key].is_none() {
                         let (item, env) = context(side);
-                        keys[side].push(self.eval(&term.node, &item, &env)?);
+                        keys[key] = Some(self.eval(&term.node, &item, &env)?);
                     }
                 }
-                let ordering = compare_keys(&keys[a][at], &keys[b][at], term.descending);
+                let (Some(left), Some(right)) = (&keys[left], &keys[right]) else {
+                    continue;
+                };
+                let ordering = compare_keys(left, right, term.descending);
                 match ordering.map_err(|flaw| flaw.or_at(token))? {
                     Ordering::Equal => {}
                     ordering => return Ok(ordering == Ordering::Greater),
