@@ -1,8 +1,8 @@
 //! Whole numbers as text and back: digits with grouping, words, Roman numerals and letters.
 //!
 //! Where this differs from the JSONata reference on purpose: separators are never put in front of
-//! the first digit, numbers from 1e21 on keep their digits, and a text that is no number in the
-//! given picture is absent rather than not-a-number.
+//! the first digit, and numbers from 1e21 on keep their digits. A text that is no number in the
+//! given picture is absent; `$parseInteger` makes it not-a-number, as the reference does.
 
 use super::{TextError, shown};
 use crate::text::number::{plain_digits, to_js_string};
