@@ -8,8 +8,8 @@ use std::sync::Arc;
 use tramline_builtin::{Allowed, Builtin, SERVER};
 use tramline_core::formats::yaml_graph::Document;
 use tramline_core::{Str, Value};
-use tramline_engine::seams::Store;
-use tramline_engine::{Engine, Options, Toolbox};
+use tramline_engine::seams::{Callable, Store};
+use tramline_engine::{Engine, Options, Shelf, Toolbox};
 use tramline_mcp::client::{self, Servers};
 use tramline_mcp::config::{ConfigFlaw, ServerConfig, read, read_servers};
 use tramline_store::Sqlite;
@@ -20,6 +20,8 @@ pub struct House {
     pub engine: Engine,
     /// The downstream servers.
     pub servers: Arc<Servers>,
+    /// The documents' workflows, which runs can call by name.
+    pub shelf: Arc<Shelf>,
 }
 
 /// Why the parts could not be put together.
@@ -82,8 +84,23 @@ pub fn open(config: &Config, documents: &[Document]) -> Result<House, Trouble> {
         Some(dir) => Arc::new(Sqlite::open(dir)?),
         None => Arc::new(Sqlite::in_memory()?),
     };
-    let engine = Engine::new(store, Arc::new(tools), Options::default());
-    Ok(House { engine, servers })
+    let shelf = Arc::new(Shelf::new(callables(documents)));
+    let workflows = Arc::clone(&shelf) as _;
+    let engine = Engine::with_workflows(store, Arc::new(tools), workflows, Options::default());
+    Ok(House {
+        engine,
+        servers,
+        shelf,
+    })
+}
+
+/// The documents' workflows as others can call them. They run where their caller runs.
+pub fn callables(documents: &[Document]) -> impl Iterator<Item = Callable> + '_ {
+    let graphs = documents.iter().flat_map(|document| &document.workflows);
+    graphs.map(|graph| Callable {
+        graph: Arc::clone(graph),
+        origin: Value::Null,
+    })
 }
 
 /// Where a run's document and servers are to be found again, as its journal keeps it.
