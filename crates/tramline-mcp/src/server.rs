@@ -1,5 +1,6 @@
 //! Tramline as an MCP server: lists what there is and hands each call to its front end.
 
+use offer::{Found, Offer};
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult,
@@ -7,19 +8,23 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServiceExt};
-use std::collections::BTreeMap;
 use std::sync::Arc;
+use toolset::Means;
 use tramline_core::graph::Graph;
-use tramline_core::text::nearest;
 use tramline_core::{Str, Value};
 use tramline_engine::{Engine, Fault};
 
+mod debug;
 mod graph_tools;
 mod http;
+mod offer;
 mod reply;
 mod teller;
+mod toolset;
 
 pub use http::{Http, HttpFault};
+pub use offer::NameTaken;
+pub use toolset::{Toolset, UnknownToolset};
 
 /// What a server says of itself.
 #[derive(Clone, Debug, Default)]
@@ -41,39 +46,22 @@ pub struct Server(Arc<Shared>);
 struct Shared {
     engine: Engine,
     about: About,
-    graphs: BTreeMap<Str, Served>,
-    listed: Vec<Tool>,
+    offer: Offer,
 }
 
-/// A graph with where it comes from.
-type Served = (Arc<Graph>, Value);
-
-/// The same name was given to two graphs.
-#[derive(Debug, thiserror::Error)]
-#[error("two graphs are called `{0}`: a tool's name must be one graph's alone")]
-pub struct TwoAlike(Str);
-
 impl Server {
-    /// A server of these graphs, each one a tool, with where they are to be found again.
+    /// A server of these toolsets; each graph is a tool, with where it is to be found again.
     pub fn new(
         engine: Engine,
         about: About,
+        toolsets: &[Toolset],
         graphs: impl IntoIterator<Item = (Arc<Graph>, Value)>,
-    ) -> Result<Self, TwoAlike> {
-        let mut named = BTreeMap::new();
-        let mut listed = Vec::new();
-        for (graph, origin) in graphs {
-            let name = graph.workflow.name.clone();
-            listed.push(graph_tools::describe(&graph));
-            if named.insert(name.clone(), (graph, origin)).is_some() {
-                return Err(TwoAlike(name));
-            }
-        }
+    ) -> Result<Self, NameTaken> {
+        let offer = Offer::new(toolsets, graphs)?;
         Ok(Self(Arc::new(Shared {
             engine,
             about,
-            graphs: named,
-            listed,
+            offer,
         })))
     }
 
@@ -114,11 +102,13 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.0.listed.clone()))
+        let listed = self.0.offer.listed.clone();
+        Ok(ListToolsResult::with_all_items(listed))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.0.listed.iter().find(|tool| tool.name == name).cloned()
+        let listed = &self.0.offer.listed;
+        listed.iter().find(|tool| tool.name == name).cloned()
     }
 
     async fn call_tool(
@@ -126,16 +116,22 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some((graph, origin)) = self.0.graphs.get(request.name.as_ref()) else {
-            let near = nearest(&request.name, self.0.graphs.keys().map(Str::as_str))
-                .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-            let message = format!("there is no tool `{}`{near}", request.name);
-            return Err(ErrorData::invalid_params(message, None));
+        let engine = &self.0.engine;
+        let reply = match self.0.offer.find(&request.name) {
+            Ok(Found::Graph((graph, origin))) => {
+                graph_tools::call(engine, graph, origin, request, context).await
+            }
+            Ok(Found::Own(own)) => {
+                let engine = engine.clone();
+                own.call(Means { engine, context }, request.arguments).await
+            }
+            Err(near) => {
+                let near =
+                    near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+                let message = format!("there is no tool `{}`{near}", request.name);
+                return Err(ErrorData::invalid_params(message, None));
+            }
         };
-        Ok(
-            graph_tools::call(&self.0.engine, graph, origin, request, context)
-                .await
-                .into(),
-        )
+        Ok(reply.into())
     }
 }

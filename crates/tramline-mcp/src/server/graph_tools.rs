@@ -1,14 +1,14 @@
 //! A graph as a tool: arguments in, one run, result out.
 
-use super::reply;
 use super::teller::Teller;
+use super::{reply, toolset};
 use rmcp::model::{CallToolRequestParams, CallToolResult, JsonObject, Tool, ToolAnnotations};
 use rmcp::service::{RequestContext, RoleServer};
 use std::sync::Arc;
 use std::time::Duration;
+use tramline_core::Value;
 use tramline_core::graph::Graph;
 use tramline_core::workflow::Action;
-use tramline_core::{Map, Value};
 use tramline_engine::{Ended, Engine, Fault, Start};
 
 /// How long a result is held back for the progress before it.
@@ -65,13 +65,7 @@ pub(super) async fn call(
     request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> CallToolResult {
-    let arguments: Map = request
-        .arguments
-        .unwrap_or_default()
-        .into_iter()
-        .map(|(key, value)| (key, value.into()))
-        .collect();
-    let mut start = Start::new(Arc::clone(graph), arguments.into());
+    let mut start = Start::new(Arc::clone(graph), toolset::read(request.arguments));
     start.origin = origin.clone();
     let handle = match engine.start(start).await {
         Ok(handle) => handle,

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tramline_core::formats::yaml_graph::Document;
 use tramline_core::run::Run;
 use tramline_engine::Engine;
-use tramline_mcp::server::{About, Http, Server};
+use tramline_mcp::server::{About, Http, Server, Toolset};
 
 /// Serve graphs as MCP tools.
 #[derive(clap::Args)]
@@ -28,6 +28,14 @@ pub(super) struct Serve {
         value_name = "TOKEN"
     )]
     token: Option<String>,
+    /// What to offer: graphs, debug
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        default_value = "graphs"
+    )]
+    toolsets: Vec<Toolset>,
     #[command(flatten)]
     reach: Reach,
 }
@@ -55,8 +63,13 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
                 .iter()
                 .map(|graph| (Arc::clone(graph), origin.to_value()))
         });
-    let server = Server::new(house.engine.clone(), about(&documents), graphs)
-        .map_err(|alike| Stopped::bad(alike.to_string()))?;
+    let server = Server::new(
+        house.engine.clone(),
+        about(&documents),
+        &verb.toolsets,
+        graphs,
+    )
+    .map_err(|taken| Stopped::bad(taken.to_string()))?;
     recover(&house.engine, &origins).await?;
     let stop = CancellationToken::new();
     let signal = stop.clone();

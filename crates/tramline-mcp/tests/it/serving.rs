@@ -1,0 +1,4 @@
+//! Tramline as a server, seen by a real client of each era.
+
+mod support;
+mod toolsets;
