@@ -1,20 +1,21 @@
-//! Tramline as an MCP server: lists what there is and hands each call to its front end.
+//! Tramline as an MCP server: graphs and toolsets for any client, over pipes and over HTTP.
 
-use offer::{Found, Offer};
-use rmcp::handler::server::ServerHandler;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
-};
-use rmcp::service::{RequestContext, RoleServer};
-use rmcp::{ErrorData, ServiceExt};
-use std::sync::Arc;
-use toolset::Means;
+use audience::Audience;
+use connection::Connection;
+use offer::Offer;
+use rmcp::ServiceExt;
+use rmcp::model::Tool;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tramline_core::Value;
 use tramline_core::graph::Graph;
-use tramline_core::{Str, Value};
 use tramline_engine::{Engine, Fault};
 
+mod about;
+mod audience;
+mod connection;
 mod debug;
+mod effects;
 mod graph_tools;
 mod http;
 mod offer;
@@ -22,31 +23,57 @@ mod reply;
 mod teller;
 mod toolset;
 
+pub use about::About;
 pub use http::{Http, HttpFault};
 pub use offer::NameTaken;
 pub use toolset::{Toolset, UnknownToolset};
-
-/// What a server says of itself.
-#[derive(Clone, Debug, Default)]
-pub struct About {
-    /// Its name.
-    pub name: Str,
-    /// Its version.
-    pub version: Str,
-    /// A title for people.
-    pub title: Option<Str>,
-    /// How to use it, for agents.
-    pub instructions: Option<Str>,
-}
 
 /// The MCP server. Clones share everything; it keeps nothing of a connection.
 #[derive(Clone)]
 pub struct Server(Arc<Shared>);
 
+/// Graphs that can be offered: their names are free.
+pub struct Prepared(Arc<Offer>);
+
 struct Shared {
     engine: Engine,
-    about: About,
-    offer: Offer,
+    toolsets: Vec<Toolset>,
+    offer: RwLock<Arc<Offer>>,
+    /// The list as clients were last told that it is.
+    told: Mutex<Vec<Tool>>,
+    audience: Audience,
+}
+
+impl Shared {
+    fn offer(&self) -> Arc<Offer> {
+        let offer = self.offer.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&offer)
+    }
+
+    /// The tools as `tools/list` shows them, with what is known by now.
+    fn listed(&self) -> Vec<Tool> {
+        self.offer().list(self.engine.tools().as_ref())
+    }
+
+    /// Tells everybody if the list is not the one they know.
+    fn tell(&self) {
+        let listed = self.listed();
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if *told != listed {
+            *told = listed;
+            self.audience.changed();
+        }
+    }
+
+    /// After a call: its servers run now, and may have said something of their tools.
+    fn learn(&self) {
+        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let silent = told.iter().any(|tool| tool.annotations.is_none());
+        drop(told);
+        if silent {
+            self.tell();
+        }
+    }
 }
 
 impl Server {
@@ -57,21 +84,62 @@ impl Server {
         toolsets: &[Toolset],
         graphs: impl IntoIterator<Item = (Arc<Graph>, Value)>,
     ) -> Result<Self, NameTaken> {
-        let offer = Offer::new(toolsets, graphs)?;
+        let offer = Offer::new(about, toolsets, graphs)?;
+        let told = offer.list(engine.tools().as_ref());
         Ok(Self(Arc::new(Shared {
             engine,
-            about,
-            offer,
+            toolsets: toolsets.to_vec(),
+            offer: RwLock::new(Arc::new(offer)),
+            told: Mutex::new(told),
+            audience: Audience::default(),
         })))
+    }
+
+    /// Makes ready to offer these graphs instead; nothing changes before [`Server::offer`].
+    pub fn prepare(
+        &self,
+        about: About,
+        graphs: impl IntoIterator<Item = (Arc<Graph>, Value)>,
+    ) -> Result<Prepared, NameTaken> {
+        let offer = Offer::new(about, &self.0.toolsets, graphs)?;
+        Ok(Prepared(Arc::new(offer)))
+    }
+
+    /// Offers what was prepared from now on, all at once. Calls under way keep their graphs.
+    pub fn offer(&self, prepared: Prepared) {
+        *self.0.offer.write().unwrap_or_else(PoisonError::into_inner) = prepared.0;
+        self.0.tell();
+    }
+
+    /// Looks again at what is known of the tools that graphs call; clients are told if that
+    /// changes what they were told.
+    pub fn refresh(&self) {
+        self.0.tell();
+    }
+
+    /// Warns every client that listens.
+    pub fn warn(&self, message: &str) {
+        self.0.audience.warn(message);
     }
 
     /// Serves over standard input and output until the client goes.
     pub async fn serve_stdio(self) -> Result<(), Fault> {
+        let (input, output) = rmcp::transport::io::stdio_pipes();
+        self.serve_over(input, output).await
+    }
+
+    /// Serves one client over these streams until it goes.
+    pub async fn serve_over(
+        self,
+        input: impl AsyncRead + Send + Unpin + 'static,
+        output: impl AsyncWrite + Send + Unpin + 'static,
+    ) -> Result<(), Fault> {
         let broken = |error: &dyn std::fmt::Display| {
-            Fault::Refused(format!("the connection over standard input broke: {error}"))
+            Fault::Refused(format!("the connection to the client broke: {error}"))
         };
         let running = self
-            .serve(rmcp::transport::io::stdio_pipes())
+            .connection()
+            .serve((input, output))
             .await
             .map_err(|error| broken(&error))?;
         running
@@ -80,58 +148,8 @@ impl Server {
             .map(drop)
             .map_err(|error| broken(&error))
     }
-}
 
-impl ServerHandler for Server {
-    fn get_info(&self) -> ServerConfig {
-        let about = &self.0.about;
-        let mut server = Implementation::new(about.name.as_str(), about.version.as_str());
-        if let Some(title) = &about.title {
-            server = server.with_title(title.as_str());
-        }
-        let capabilities = ServerCapabilities::builder().enable_tools().build();
-        let info = ServerConfig::new(capabilities).with_server_info(server);
-        match &about.instructions {
-            Some(instructions) => info.with_instructions(instructions.as_str()),
-            None => info,
-        }
-    }
-
-    async fn list_tools(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
-        let listed = self.0.offer.listed.clone();
-        Ok(ListToolsResult::with_all_items(listed))
-    }
-
-    fn get_tool(&self, name: &str) -> Option<Tool> {
-        let listed = &self.0.offer.listed;
-        listed.iter().find(|tool| tool.name == name).cloned()
-    }
-
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let engine = &self.0.engine;
-        let reply = match self.0.offer.find(&request.name) {
-            Ok(Found::Graph((graph, origin))) => {
-                graph_tools::call(engine, graph, origin, request, context).await
-            }
-            Ok(Found::Own(own)) => {
-                let engine = engine.clone();
-                own.call(Means { engine, context }, request.arguments).await
-            }
-            Err(near) => {
-                let near =
-                    near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-                let message = format!("there is no tool `{}`{near}", request.name);
-                return Err(ErrorData::invalid_params(message, None));
-            }
-        };
-        Ok(reply.into())
+    fn connection(&self) -> Connection {
+        Connection::new(Arc::clone(&self.0))
     }
 }

@@ -1,13 +1,14 @@
 //! What a server offers at one moment: its tools by name, and the list that clients see.
 
-use super::graph_tools;
 use super::toolset::{Own, Toolset};
+use super::{About, effects, graph_tools};
 use rmcp::model::Tool;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tramline_core::graph::Graph;
 use tramline_core::text::nearest;
 use tramline_core::{Str, Value};
+use tramline_engine::seams::Tools;
 
 /// A graph with where it comes from.
 pub(super) type Served = (Arc<Graph>, Value);
@@ -33,10 +34,12 @@ pub enum NameTaken {
 
 /// All tools at one moment.
 pub(super) struct Offer {
+    /// What the server says of itself.
+    pub(super) about: About,
     graphs: BTreeMap<Str, Served>,
     own: BTreeMap<&'static str, &'static Own>,
-    /// The tools as `tools/list` shows them.
-    pub(super) listed: Vec<Tool>,
+    /// The names in the order in which they are listed.
+    order: Vec<Str>,
 }
 
 /// What stands behind a tool's name.
@@ -50,17 +53,18 @@ pub(super) enum Found<'o> {
 impl Offer {
     /// The tools of these toolsets, with these graphs if graphs are switched on.
     pub(super) fn new(
+        about: About,
         toolsets: &[Toolset],
         served: impl IntoIterator<Item = Served>,
     ) -> Result<Self, NameTaken> {
         let (mut graphs, mut own) = (BTreeMap::new(), BTreeMap::new());
-        let mut listed = Vec::new();
+        let mut order = Vec::new();
         for (graph, origin) in served {
             if !toolsets.contains(&Toolset::Graphs) {
                 break;
             }
             let name = graph.workflow.name.clone();
-            listed.push(graph_tools::describe(&graph));
+            order.push(name.clone());
             if graphs.insert(name.clone(), (graph, origin)).is_some() {
                 return Err(NameTaken::TwoGraphs(name));
             }
@@ -75,14 +79,26 @@ impl Offer {
                     return Err(NameTaken::InToolset { name, toolset });
                 }
                 own.insert(tool.name, tool);
-                listed.push(tool.describe());
+                order.push(tool.name.into());
             }
         }
         Ok(Self {
+            about,
             graphs,
             own,
-            listed,
+            order,
         })
+    }
+
+    /// The tools as `tools/list` shows them, with what is known of what they call.
+    pub(super) fn list(&self, tools: &dyn Tools) -> Vec<Tool> {
+        let found = self.order.iter().filter_map(|name| self.find(name).ok());
+        found
+            .map(|found| match found {
+                Found::Graph((graph, _)) => graph_tools::describe(graph, effects::of(graph, tools)),
+                Found::Own(own) => own.describe(),
+            })
+            .collect()
     }
 
     /// What answers calls of this tool; otherwise the name that may have been meant.

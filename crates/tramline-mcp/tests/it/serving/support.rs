@@ -1,14 +1,15 @@
 //! A server in this process and a client that remembers what it heard.
 
 use crate::support::SOON;
+use rmcp::ClientHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, Implementation,
-    ProtocolVersion, Tool,
+    ProtocolVersion, ServerNotification, SubscriptionFilter, Tool,
 };
 use rmcp::service::{
     ClientLifecycleMode, ClientServiceExt, NotificationContext, RoleClient, RunningService,
+    Subscription,
 };
-use rmcp::{ClientHandler, ServiceExt};
 use serde_json::Value as Json;
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -56,11 +57,9 @@ impl ClientHandler for Ear {
 /// A connected client.
 pub(crate) struct Client {
     pub(crate) service: RunningService<RoleClient, Ear>,
-    #[expect(
-        dead_code,
-        reason = "kept open, so that what is heard has somewhere to go"
-    )]
     pub(crate) heard: mpsc::UnboundedReceiver<Heard>,
+    /// A modern client hears of changes where it has subscribed.
+    subscription: Option<Subscription>,
 }
 
 /// Connects a client of an era that declares nothing.
@@ -76,10 +75,8 @@ pub(crate) async fn connect_with(
 ) -> Client {
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let server = server.clone();
-    tokio::spawn(async move {
-        let running = server.serve(ours).await.unwrap();
-        let _ = running.waiting().await;
-    });
+    let (input, output) = tokio::io::split(ours);
+    tokio::spawn(server.serve_over(input, output));
     let (sender, heard) = mpsc::unbounded_channel();
     let ear = Ear {
         capabilities,
@@ -92,7 +89,18 @@ pub(crate) async fn connect_with(
         },
     };
     let service = ear.serve_with_lifecycle(theirs, mode).await.unwrap();
-    Client { service, heard }
+    let subscription = match era {
+        Era::Legacy => None,
+        Era::Modern => {
+            let filter = SubscriptionFilter::builder().tools_list_changed().build();
+            Some(service.peer().listen(filter).await.unwrap())
+        }
+    };
+    Client {
+        service,
+        heard,
+        subscription,
+    }
 }
 
 impl Client {
@@ -103,6 +111,26 @@ impl Client {
     pub(crate) async fn names(&self) -> Vec<String> {
         let tools = self.tools().await;
         tools.iter().map(|tool| tool.name.to_string()).collect()
+    }
+
+    /// Waits until the server says that its tools have changed.
+    pub(crate) async fn changed(&mut self) {
+        let told = async {
+            match &mut self.subscription {
+                Some(subscription) => {
+                    let told = subscription.next().await.unwrap();
+                    assert!(
+                        matches!(
+                            told,
+                            Some(ServerNotification::ToolListChangedNotification(_))
+                        ),
+                        "{told:?}"
+                    );
+                }
+                None => while !matches!(self.heard.recv().await.unwrap(), Heard::Changed) {},
+            }
+        };
+        tokio::time::timeout(SOON, told).await.unwrap();
     }
 
     /// Calls a tool and waits for its result.
