@@ -4,6 +4,7 @@ use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use tramline_core::graph::Graph;
 use tramline_core::ids::{RunId, Seq};
 use tramline_core::journal::{Outcome, Pause};
+use tramline_core::schema::Faults;
 use tramline_core::{Map, Value, question, trace};
 use tramline_engine::Fault;
 
@@ -24,7 +25,7 @@ pub(super) fn outcome(graph: &Graph, run: &RunId, outcome: &Outcome) -> CallTool
 }
 
 /// A result: an object goes in as it is, anything else under `result`; text always beside it.
-fn success(result: &Value) -> CallToolResult {
+pub(super) fn success(result: &Value) -> CallToolResult {
     let text = match result {
         Value::String(text) => text.to_string(),
         other => other.to_json(),
@@ -75,6 +76,25 @@ pub(super) fn fault(fault: &Fault, run: Option<&RunId>) -> CallToolResult {
         error.insert("run_id", run.as_str().into());
     }
     errored(error)
+}
+
+/// Arguments that the tool's schema does not allow.
+pub(super) fn bad_arguments(tool: &str, faults: &Faults) -> CallToolResult {
+    let what: Vec<_> = faults
+        .iter()
+        .map(|(pointer, message)| match pointer.as_str() {
+            "" => message.clone(),
+            pointer => format!("{pointer}: {message}"),
+        })
+        .collect();
+    let message = format!("the arguments of `{tool}` are wrong: {}", what.join("; "));
+    errored([("message", Value::from(message))].into_iter().collect())
+}
+
+/// A moment as replies show it: ISO 8601, in UTC.
+pub(super) fn moment(at_ms: i64) -> String {
+    let at = chrono::DateTime::from_timestamp_millis(at_ms).unwrap_or_default();
+    at.to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
 }
 
 fn errored(error: Map) -> CallToolResult {

@@ -13,5 +13,6 @@ mod clients;
 mod examples;
 mod kill_smoke;
 mod processes;
+mod serving;
 mod support;
 mod unruly;
