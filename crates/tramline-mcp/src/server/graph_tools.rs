@@ -64,7 +64,7 @@ pub(super) async fn call(
     start.origin = origin.clone();
     let handle = match engine.start(start).await {
         Ok(handle) => handle,
-        Err(fault) => return reply::fault(&fault, None),
+        Err(fault) => return reply::as_promised(graph, reply::fault(&fault, None)),
     };
     let run = handle.run.clone();
     let token = context.meta.get_progress_token();
@@ -89,12 +89,13 @@ pub(super) async fn call(
         // What happened is told before how it ended; a caller that does not listen is not waited for.
         let _ = tokio::time::timeout(TELL_MAX, teller.rest(&ended)).await;
     }
-    match ended {
+    let reply = match ended {
         Ok(Ended::Finished(outcome)) => reply::outcome(graph, &run, &outcome),
         Ok(Ended::Paused(pauses)) => reply::paused(graph, &run, &pauses),
         Ok(Ended::Stopped) => {
             reply::fault(&Fault::Refused("the server is stopping".into()), Some(&run))
         }
         Err(fault) => reply::fault(&fault, Some(&run)),
-    }
+    };
+    reply::as_promised(graph, reply)
 }
