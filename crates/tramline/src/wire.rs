@@ -9,7 +9,7 @@ use tramline_builtin::{Allowed, Builtin, SERVER};
 use tramline_core::formats::yaml_graph::Document;
 use tramline_core::{Str, Value};
 use tramline_engine::seams::{Callable, Store};
-use tramline_engine::{Engine, Options, Shelf, Toolbox};
+use tramline_engine::{Engine, Options, Scratch, Shelf, Toolbox};
 use tramline_mcp::client::{self, Servers};
 use tramline_mcp::config::{ConfigFlaw, ServerConfig, read, read_servers};
 use tramline_store::Sqlite;
@@ -118,7 +118,11 @@ pub fn open<'d>(
         None => Arc::new(Sqlite::in_memory()?),
     };
     let workflows = Arc::clone(&shelf) as _;
-    let engine = Engine::with_workflows(store, Arc::new(tools), workflows, Options::default());
+    let options = Options {
+        scratch: Some(Scratch::new(|| Ok(Arc::new(Sqlite::in_memory()?)))),
+        ..Options::default()
+    };
+    let engine = Engine::with_workflows(store, Arc::new(tools), workflows, options);
     Ok(House {
         engine,
         servers,

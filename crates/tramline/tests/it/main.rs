@@ -17,7 +17,7 @@ mod kill_smoke;
 mod killed;
 mod matrix;
 mod processes;
-mod serving;
 mod served;
+mod serving;
 mod support;
 mod unruly;
