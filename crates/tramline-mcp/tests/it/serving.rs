@@ -1,0 +1,5 @@
+//! Tramline as a server, seen by a real client of each era.
+
+mod effects;
+mod support;
+mod toolsets;
