@@ -66,6 +66,16 @@ const SAME: &[(&str, &str, &str)] = &[
     // A test that refuses nothing at all ends the tests.
     ("[(missing)[false][$error('x')], 1]", "null", "[1]"),
     ("[missing[false][$error('x')], 1]", "null", "[1]"),
+    // A filter on an array that a path starts from.
+    ("[1, 2, 3][$ > 1].($)", "null", "[2,3]"),
+    ("[[1, 2], 3][0].($)", "null", "[1,2]"),
+    ("[[1, 2][false].(1), 3]", "null", "[3]"),
+    ("[[][0].(1), 3]", "null", "[3]"),
+    // Fractions of places.
+    ("$substring('abcdef', -3.9, 2.5)", "null", r#""d""#),
+    ("$substring('abcdef', -5.5, 4)", "null", r#""bcd""#),
+    ("$substring('abcdef', -6.5)", "null", r#""abcdef""#),
+    ("$substring('abcdef', 1.5, 1.6)", "null", r#""bc""#),
     // Sums of what the last step reckons.
     (
         "$sum(a.(b * c))",
@@ -100,6 +110,7 @@ const FAILING: &[(&str, &str, Option<usize>)] = &[
     ("missing[true][$number('x')]", "D3030", Some(22)),
     // The reference names no place here.
     ("5 ~> |$|{'x': 1}|", "T0410", Some(4)),
+    ("[1, 2][1 / 0]", "D1001", Some(10)),
     ("[1, 2] ~> |$|{'x': $error('e')}|", "D3137", Some(26)),
     ("-$parseInteger('x', '0')", "D1002", Some(1)),
     ("1 + $parseInteger('x', '0')", "T2002", Some(3)),

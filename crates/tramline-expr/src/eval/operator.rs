@@ -242,7 +242,7 @@ pub(super) fn calculate(op: BinaryOp, left: f64, right: f64) -> f64 {
     }
 }
 
-fn finite(number: f64, token: &'static str) -> Outcome<()> {
+pub(super) fn finite(number: f64, token: &'static str) -> Outcome<()> {
     if number.is_infinite() {
         let message = "the number is out of range";
         return Err(Flaw::new("D1001", message)

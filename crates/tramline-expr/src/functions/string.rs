@@ -240,13 +240,14 @@ impl Machine<'_> {
         }
         let start = start.as_f64().unwrap_or(0.0);
         let start = if count + start < 0.0 { 0.0 } else { start };
-        let from = if start < 0.0 { count + start } else { start };
+        // Places from the end count back from it whole; where to stop is rounded only at last.
+        let base = if start < 0.0 { count } else { 0.0 };
         let to = match length.as_f64() {
             Some(length) if length <= 0.0 => return Ok(Val::text("")),
-            Some(length) => from + length,
+            Some(length) => base + start + length,
             None => count,
         };
-        let (from, to) = (from.trunc().max(0.0), to.trunc().min(count));
+        let (from, to) = (base + start.trunc(), to.trunc().min(count));
         if from >= to {
             return Ok(Val::text(""));
         }

@@ -363,5 +363,5 @@ fn judge(
         return Ok(if truth { Verdict::Yes } else { Verdict::No });
     }
     let val = on.eval(test, &Val::Json(item.clone(), depth), env)?;
-    Verdict::of(&on.meter, &val)
+    Verdict::of(&on.meter, &val, test)
 }
