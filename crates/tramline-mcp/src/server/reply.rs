@@ -130,6 +130,14 @@ pub(super) fn fault(fault: &Fault, run: Option<&RunId>) -> CallToolResult {
     errored(error)
 }
 
+/// What a tool of ours made, or why it could not.
+pub(super) fn made(made: Result<Value, Fault>, run: Option<&RunId>) -> CallToolResult {
+    match made {
+        Ok(value) => success(&value),
+        Err(why) => fault(&why, run),
+    }
+}
+
 /// Arguments that the tool's schema does not allow.
 pub(super) fn bad_arguments(tool: &str, faults: &Faults) -> CallToolResult {
     let what: Vec<_> = faults

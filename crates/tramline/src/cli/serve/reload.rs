@@ -71,8 +71,7 @@ impl Stage {
             .map_err(|taken| Unusable::from(taken.to_string()))?;
         // Servers first: no graph is offered before what it calls is there.
         self.equipment.servers.replace(servers);
-        let workflows = readings.documents().flat_map(wire::callables);
-        self.shelf.replace(workflows);
+        self.shelf.replace(readings.callables(&self.config));
         self.server.offer(prepared);
         output::say("the edited files are served");
         Ok(readings)
