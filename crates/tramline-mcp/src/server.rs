@@ -19,9 +19,13 @@ mod effects;
 mod graph_tools;
 mod http;
 mod offer;
+mod pausing;
+mod question;
 mod reply;
+mod seal;
 mod teller;
 mod toolset;
+mod underway;
 
 pub use about::About;
 pub use http::{Http, HttpFault};

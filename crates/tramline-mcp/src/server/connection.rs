@@ -80,15 +80,14 @@ impl ServerHandler for Connection {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let offer = self.shared.offer();
-        let engine = &self.shared.engine;
         let reply = match offer.find(&request.name) {
-            Ok(Found::Graph((graph, origin))) => {
-                let reply = graph_tools::call(engine, graph, origin, request, context).await;
+            Ok(Found::Graph(served)) => {
+                let reply = graph_tools::call(&self.shared, served, request, context).await;
                 self.shared.learn();
-                reply
+                return Ok(reply);
             }
             Ok(Found::Own(own)) => {
-                let engine = engine.clone();
+                let engine = self.shared.engine.clone();
                 own.call(Means { engine, context }, request.arguments).await
             }
             Err(near) => {

@@ -1,17 +1,19 @@
 //! A server in this process and a client that remembers what it heard.
 
 use crate::support::SOON;
-use rmcp::ClientHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, Implementation,
-    ProtocolVersion, ServerNotification, SubscriptionFilter, Tool,
+    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ElicitRequestParams,
+    ElicitResult, ElicitationAction, Implementation, ProtocolVersion, ServerNotification,
+    SubscriptionFilter, Tool,
 };
 use rmcp::service::{
-    ClientLifecycleMode, ClientServiceExt, NotificationContext, RoleClient, RunningService,
-    Subscription,
+    ClientLifecycleMode, ClientServiceExt, NotificationContext, RequestContext, RoleClient,
+    RunningService, Subscription,
 };
+use rmcp::{ClientHandler, ErrorData};
 use serde_json::Value as Json;
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
 use tramline_core::Value;
 use tramline_core::formats::yaml_graph;
@@ -34,15 +36,31 @@ pub(crate) const ERAS: [Era; 2] = [Era::Legacy, Era::Modern];
 #[derive(Debug)]
 pub(crate) enum Heard {
     Changed,
+    Asked(Box<ElicitRequestParams>),
 }
 
 /// A client's side.
 pub(crate) struct Ear {
     capabilities: ClientCapabilities,
     heard: mpsc::UnboundedSender<Heard>,
+    /// What is answered to questions, in this order; without an answer they stay open.
+    answers: Mutex<VecDeque<ElicitResult>>,
 }
 
 impl ClientHandler for Ear {
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        let _ = self.heard.send(Heard::Asked(Box::new(request)));
+        let answer = self.answers.lock().unwrap().pop_front();
+        match answer {
+            Some(answer) => Ok(answer),
+            None => std::future::pending().await,
+        }
+    }
+
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
         let _ = self.heard.send(Heard::Changed);
     }
@@ -81,6 +99,7 @@ pub(crate) async fn connect_with(
     let ear = Ear {
         capabilities,
         heard: sender,
+        answers: Mutex::default(),
     };
     let mode = match era {
         Era::Legacy => ClientLifecycleMode::Initialize,
@@ -131,6 +150,24 @@ impl Client {
             }
         };
         tokio::time::timeout(SOON, told).await.unwrap();
+    }
+
+    /// Answers a coming question.
+    pub(crate) fn will_say(&self, answer: ElicitResult) {
+        let mut answers = self.service.service().answers.lock().unwrap();
+        answers.push_back(answer);
+    }
+
+    /// Waits for a question that was asked.
+    pub(crate) async fn asked(&mut self) -> ElicitRequestParams {
+        let asked = async {
+            loop {
+                if let Heard::Asked(asked) = self.heard.recv().await.unwrap() {
+                    return *asked;
+                }
+            }
+        };
+        tokio::time::timeout(SOON, asked).await.unwrap()
     }
 
     /// Calls a tool and waits for its result.
@@ -208,4 +245,14 @@ pub(crate) fn serving(toolsets: &[Toolset], graphs: Vec<Arc<Graph>>) -> Server {
 pub(crate) fn over(engine: Engine, toolsets: &[Toolset], graphs: Vec<Arc<Graph>>) -> Server {
     let graphs = graphs.into_iter().map(|graph| (graph, Value::Null));
     Server::new(engine, About::default(), toolsets, graphs).unwrap()
+}
+
+/// A client that can show forms.
+pub(crate) fn forms() -> ClientCapabilities {
+    ClientCapabilities::builder().enable_elicitation().build()
+}
+
+/// A form that was filled in.
+pub(crate) fn filled(content: Json) -> ElicitResult {
+    ElicitResult::new(ElicitationAction::Accept).with_content(content)
 }
