@@ -122,7 +122,7 @@ fn check(said: &Value) {
 
     let error = &paused["structured"]["error"];
     let waits = &error["waiting"][0];
-    assert_eq!(waits["waits_for"], "approval", "{paused}");
+    assert_eq!(waits["kind"], "approval", "{paused}");
     assert!(waits["checkpoint_id"].as_str().unwrap().starts_with("chk_"));
     assert!(paused["progress"].to_string().contains("compose is done"));
 
