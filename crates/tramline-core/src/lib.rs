@@ -4,6 +4,7 @@
 //! not know how a step is carried out, only what follows from its having been.
 
 pub mod compare;
+pub mod explained;
 pub mod failure;
 pub mod flaw;
 pub mod formats;

@@ -78,13 +78,17 @@ pub(super) async fn call(
             started.map(|underway| (underway, Next::GoOn))
         }
     };
-    match begun {
+    let response = match begun {
         Ok((underway, Next::GoOn)) => {
             let wishes = Wishes::new(&context, log);
             to_the_end(shared, &tool, underway, &context, &wishes).await
         }
         Ok((_, Next::Reply(reply))) => *reply,
         Err(fault) => reply::fault(&fault, None).into(),
+    };
+    match response {
+        CallToolResponse::Complete(reply) => reply::as_promised(graph, reply).into(),
+        unfinished => unfinished,
     }
 }
 

@@ -10,9 +10,14 @@
 mod children;
 mod cli;
 mod clients;
+mod conformance;
+mod downstream;
 mod examples;
 mod kill_smoke;
+mod killed;
+mod matrix;
 mod processes;
+mod served;
 mod serving;
 mod support;
 mod unruly;
