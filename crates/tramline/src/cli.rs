@@ -16,6 +16,7 @@ mod explain;
 mod frames;
 mod input;
 mod output;
+mod probe;
 mod progress;
 mod run;
 mod runs;

@@ -20,6 +20,17 @@ pub struct House {
     pub engine: Engine,
     /// The downstream servers.
     pub servers: Arc<Servers>,
+    /// The tools that need no server.
+    pub builtin: Arc<Builtin>,
+}
+
+/// What can be called, without anything to run it.
+#[derive(Clone)]
+pub struct Equipment {
+    /// The downstream servers.
+    pub servers: Arc<Servers>,
+    /// The tools that need no server.
+    pub builtin: Arc<Builtin>,
 }
 
 /// Why the parts could not be put together.
@@ -57,8 +68,11 @@ pub fn configured(config: &Config) -> Result<Vec<ServerConfig>, Trouble> {
     }
 }
 
-/// Opens the store and puts an engine over it, with the documents' servers and the configured ones.
-pub fn open(config: &Config, documents: &[Document]) -> Result<House, Trouble> {
+/// The servers of these documents and the configured ones.
+pub fn servers<'d>(
+    config: &Config,
+    documents: impl IntoIterator<Item = &'d Document>,
+) -> Result<Vec<ServerConfig>, Trouble> {
     let mut servers: BTreeMap<Str, ServerConfig> = configured(config)?
         .into_iter()
         .map(|server| (server.name.clone(), server))
@@ -68,22 +82,42 @@ pub fn open(config: &Config, documents: &[Document]) -> Result<House, Trouble> {
         let own = read_servers(&document.servers, "/mcpServers").map_err(Trouble::Servers)?;
         servers.extend(own.into_iter().map(|server| (server.name.clone(), server)));
     }
-    let servers = Arc::new(Servers::new(
-        servers.into_values(),
-        client::Options::default(),
-    ));
+    Ok(servers.into_values().collect())
+}
+
+/// What these documents can call. Nothing is started yet.
+pub fn equip<'d>(
+    config: &Config,
+    documents: impl IntoIterator<Item = &'d Document>,
+) -> Result<Equipment, Trouble> {
+    let servers = servers(config, documents)?;
     let allowed = Allowed {
         roots: config.roots.clone(),
         hosts: config.hosts.clone(),
     };
-    let builtin = Arc::new(Builtin::new(allowed)?);
-    let tools = Toolbox::new(Arc::clone(&servers) as _).with(SERVER, builtin);
+    Ok(Equipment {
+        servers: Arc::new(Servers::new(servers, client::Options::default())),
+        builtin: Arc::new(Builtin::new(allowed)?),
+    })
+}
+
+/// Opens the store and puts an engine over it, with the documents' servers and the configured ones.
+pub fn open<'d>(
+    config: &Config,
+    documents: impl IntoIterator<Item = &'d Document>,
+) -> Result<House, Trouble> {
+    let Equipment { servers, builtin } = equip(config, documents)?;
+    let tools = Toolbox::new(Arc::clone(&servers) as _).with(SERVER, Arc::clone(&builtin) as _);
     let store: Arc<dyn Store> = match &config.data_dir {
         Some(dir) => Arc::new(Sqlite::open(dir)?),
         None => Arc::new(Sqlite::in_memory()?),
     };
     let engine = Engine::new(store, Arc::new(tools), Options::default());
-    Ok(House { engine, servers })
+    Ok(House {
+        engine,
+        servers,
+        builtin,
+    })
 }
 
 /// Where a run's document and servers are to be found again, as its journal keeps it.
@@ -131,6 +165,14 @@ impl Origin {
 }
 
 impl House {
+    /// What can be called here.
+    pub fn equipment(&self) -> Equipment {
+        Equipment {
+            servers: Arc::clone(&self.servers),
+            builtin: Arc::clone(&self.builtin),
+        }
+    }
+
     /// Stops driving and ends the downstream servers.
     pub async fn close(self) {
         self.engine.close().await;

@@ -1,21 +1,25 @@
 //! A graph as a tool: arguments in, one run, result out.
 
-use super::reply;
+use super::offer::Served;
+use super::pausing::Next;
 use super::teller::Teller;
-use rmcp::model::{CallToolRequestParams, CallToolResult, JsonObject, Tool, ToolAnnotations};
+use super::underway::Underway;
+use super::{Shared, pausing, reply, toolset};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject, Tool};
 use rmcp::service::{RequestContext, RoleServer};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
+use tramline_core::Value;
 use tramline_core::graph::Graph;
-use tramline_core::workflow::Action;
-use tramline_core::{Map, Value};
+use tramline_engine::seams::Hints;
 use tramline_engine::{Ended, Engine, Fault, Start};
 
 /// How long a result is held back for the progress before it.
 const TELL_MAX: Duration = Duration::from_secs(1);
 
-/// The graph as `tools/list` shows it.
-pub(super) fn describe(graph: &Graph) -> Tool {
+/// The graph as `tools/list` shows it, with what is known of its effects.
+pub(super) fn describe(graph: &Graph, hints: Option<Hints>) -> Tool {
     let workflow = &graph.workflow;
     let input = workflow
         .input_schema
@@ -33,14 +37,9 @@ pub(super) fn describe(graph: &Graph) -> Tool {
     if let Some(output) = &workflow.output_schema {
         tool = tool.with_raw_output_schema(Arc::new(reply::output_schema(output)));
     }
-    let calls = workflow
-        .nodes
-        .iter()
-        .any(|node| matches!(node.action, Action::Call { .. }));
-    if calls {
-        tool
-    } else {
-        tool.with_annotations(ToolAnnotations::new().read_only(true).open_world(false))
+    match hints {
+        Some(hints) => tool.with_annotations(toolset::annotations(hints)),
+        None => tool,
     }
 }
 
@@ -57,56 +56,90 @@ fn schema(value: &Value) -> JsonObject {
     }
 }
 
-/// Runs the graph for a caller, with progress while it lasts.
+/// Runs the graph for a caller, or goes on with the run that it brings an answer for.
 pub(super) async fn call(
-    engine: &Engine,
-    graph: &Arc<Graph>,
-    origin: &Value,
+    shared: &Shared,
+    (graph, origin): &Served,
     request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
-) -> CallToolResult {
-    let arguments: Map = request
-        .arguments
-        .unwrap_or_default()
-        .into_iter()
-        .map(|(key, value)| (key, value.into()))
-        .collect();
-    let mut start = Start::new(Arc::clone(graph), arguments.into());
-    start.origin = origin.clone();
-    let handle = match engine.start(start).await {
-        Ok(handle) => handle,
-        Err(fault) => return reply::as_promised(graph, reply::fault(&fault, None)),
+) -> CallToolResponse {
+    let tool = request.name.clone();
+    let begun = match &request.request_state {
+        Some(sealed) => {
+            let responses = request.input_responses.unwrap_or_default();
+            pausing::answered(shared, &tool, sealed, &responses, &context).await
+        }
+        None => {
+            let mut start = Start::new(Arc::clone(graph), toolset::read(request.arguments));
+            start.origin = origin.clone();
+            let started = Underway::start(&shared.engine, start).await;
+            started.map(|underway| (underway, Next::GoOn))
+        }
     };
-    let run = handle.run.clone();
-    let token = context.meta.get_progress_token();
-    let peer = context.peer.clone();
-    let mut teller = token.map(|token| Teller::new(engine, graph, &run, peer, token));
-    let ended = handle.ended();
-    tokio::pin!(ended);
-    let ended = loop {
-        tokio::select! {
-            biased;
-            ended = &mut ended => break ended,
-            () = context.ct.cancelled() => {
-                let why = Some("the caller cancelled".to_owned());
-                // It may have ended by itself in this moment; then that stands.
-                let _ = engine.abort(&run, "caller".into(), why).await;
-                break ended.await;
+    let reply = match begun {
+        Ok((underway, Next::GoOn)) => to_the_end(shared, &tool, underway, &context).await,
+        Ok((_, Next::Reply(reply))) => *reply,
+        Err(fault) => reply::fault(&fault, None).into(),
+    };
+    reply::as_promised(graph, reply)
+}
+
+/// Waits for a run, and asks the caller what it asks, until there is something to reply.
+async fn to_the_end(
+    shared: &Shared,
+    tool: &str,
+    mut underway: Underway,
+    context: &RequestContext<RoleServer>,
+) -> CallToolResponse {
+    loop {
+        let ended = watch(&shared.engine, &mut underway, context).await;
+        let (graph, run) = (&underway.graph, &underway.run);
+        let reply = match ended {
+            Ok(Ended::Finished(outcome)) => reply::outcome(graph, run, &outcome),
+            Ok(Ended::Paused(pauses)) => {
+                match pausing::ask(shared, tool, &underway, &pauses, context).await {
+                    Next::GoOn => continue,
+                    Next::Reply(reply) => return *reply,
+                }
             }
-            event = Teller::event(&mut teller) => Teller::tell(&mut teller, event).await,
+            Ok(Ended::Stopped) => {
+                reply::fault(&Fault::Refused("the server is stopping".into()), Some(run))
+            }
+            Err(fault) => reply::fault(&fault, Some(run)),
+        };
+        return reply.into();
+    }
+}
+
+/// Waits until a run ends or pauses, with progress while it lasts.
+async fn watch(
+    engine: &Engine,
+    underway: &mut Underway,
+    context: &RequestContext<RoleServer>,
+) -> Result<Ended, Fault> {
+    let token = context.meta.get_progress_token();
+    let mut teller = token.map(|token| Teller::new(engine, underway, &context.peer, token));
+    let run = underway.run.clone();
+    let ended = {
+        let mut ending = pin!(underway.ended(engine));
+        loop {
+            tokio::select! {
+                biased;
+                ended = &mut ending => break ended,
+                () = context.ct.cancelled() => {
+                    let why = Some("the caller cancelled".to_owned());
+                    // It may have ended by itself in this moment; then that stands.
+                    let _ = engine.abort(&run, "caller".into(), why).await;
+                    break ending.await;
+                }
+                event = Teller::event(&mut teller) => Teller::tell(&mut teller, event).await,
+            }
         }
     };
     if let Some(teller) = teller {
         // What happened is told before how it ended; a caller that does not listen is not waited for.
-        let _ = tokio::time::timeout(TELL_MAX, teller.rest(&ended)).await;
+        let told = tokio::time::timeout(TELL_MAX, teller.rest(&ended)).await;
+        underway.told = told.unwrap_or(underway.told);
     }
-    let reply = match ended {
-        Ok(Ended::Finished(outcome)) => reply::outcome(graph, &run, &outcome),
-        Ok(Ended::Paused(pauses)) => reply::paused(graph, &run, &pauses),
-        Ok(Ended::Stopped) => {
-            reply::fault(&Fault::Refused("the server is stopping".into()), Some(&run))
-        }
-        Err(fault) => reply::fault(&fault, Some(&run)),
-    };
-    reply::as_promised(graph, reply)
+    ended
 }

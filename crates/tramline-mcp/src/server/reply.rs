@@ -1,9 +1,10 @@
 //! The shape of every answer to a tool call.
 
-use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
+use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, JsonObject};
 use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId, Seq};
 use tramline_core::journal::{Outcome, Pause};
+use tramline_core::schema::Faults;
 use tramline_core::{Map, Value, trace};
 use tramline_engine::Fault;
 
@@ -36,6 +37,13 @@ fn given(graph: &Graph, result: &Value) -> CallToolResult {
         None if is_content => None,
         Some(_) | None => Some(structured(result)),
     };
+    reply
+}
+
+/// Data: an object goes in as it is, anything else under `result`; text always beside it.
+pub(super) fn success(result: &Value) -> CallToolResult {
+    let mut reply = CallToolResult::success(vec![text(result)]);
+    reply.structured_content = Some(structured(result));
     reply
 }
 
@@ -91,9 +99,12 @@ fn wrapper(schema: serde_json::Value) -> JsonObject {
 
 /// An error of a tool that promised data of another shape is text alone: some clients hold every
 /// structured answer to the promise, and would drop the error for it.
-pub(super) fn as_promised(graph: &Graph, mut reply: CallToolResult) -> CallToolResult {
-    if reply.is_error == Some(true) && graph.workflow.output_schema.is_some() {
-        reply.structured_content = None;
+pub(super) fn as_promised(graph: &Graph, mut reply: CallToolResponse) -> CallToolResponse {
+    if let CallToolResponse::Complete(result) = &mut reply
+        && result.is_error == Some(true)
+        && graph.workflow.output_schema.is_some()
+    {
+        result.structured_content = None;
     }
     reply
 }
@@ -144,6 +155,25 @@ pub(super) fn fault(fault: &Fault, run: Option<&RunId>) -> CallToolResult {
         error.insert("run_id", run.as_str().into());
     }
     errored(error)
+}
+
+/// Arguments that the tool's schema does not allow.
+pub(super) fn bad_arguments(tool: &str, faults: &Faults) -> CallToolResult {
+    let what: Vec<_> = faults
+        .iter()
+        .map(|(pointer, message)| match pointer.as_str() {
+            "" => message.clone(),
+            pointer => format!("{pointer}: {message}"),
+        })
+        .collect();
+    let message = format!("the arguments of `{tool}` are wrong: {}", what.join("; "));
+    errored([("message", Value::from(message))].into_iter().collect())
+}
+
+/// A moment as replies show it: ISO 8601, in UTC.
+pub(super) fn moment(at_ms: i64) -> String {
+    let at = chrono::DateTime::from_timestamp_millis(at_ms).unwrap_or_default();
+    at.to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
 }
 
 fn errored(error: Map) -> CallToolResult {

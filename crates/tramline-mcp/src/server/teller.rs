@@ -1,10 +1,11 @@
 //! Progress: tells a caller who asked for it of every step of its run.
 
+use super::underway::{Told, Underway};
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RoleServer};
 use std::sync::Arc;
 use tramline_core::graph::Graph;
-use tramline_core::ids::{NodeIx, RunId, Seq, ToolName};
+use tramline_core::ids::{NodeIx, Seq, ToolName};
 use tramline_core::journal::{Entry, Event};
 use tramline_core::workflow::Action;
 use tramline_engine::{Ended, Engine, Fault, Follow};
@@ -15,25 +16,22 @@ pub(super) struct Teller {
     graph: Arc<Graph>,
     peer: Peer<RoleServer>,
     token: ProgressToken,
-    told: u32,
-    seen: Seq,
+    told: Told,
 }
 
 impl Teller {
     pub(super) fn new(
         engine: &Engine,
-        graph: &Arc<Graph>,
-        run: &RunId,
-        peer: Peer<RoleServer>,
+        underway: &Underway,
+        peer: &Peer<RoleServer>,
         token: ProgressToken,
     ) -> Self {
         Self {
-            follow: engine.subscribe(run.clone(), 0),
-            graph: Arc::clone(graph),
-            peer,
+            follow: engine.subscribe(underway.run.clone(), underway.told.seen),
+            graph: Arc::clone(&underway.graph),
+            peer: peer.clone(),
             token,
-            told: 0,
-            seen: 0,
+            told: underway.told,
         }
     }
 
@@ -57,27 +55,29 @@ impl Teller {
     }
 
     /// Tells of what is left of a run that has ended, or up to the questions it waits with.
-    pub(super) async fn rest(mut self, ended: &Result<Ended, Fault>) {
+    /// Gives how far it was told.
+    pub(super) async fn rest(mut self, ended: &Result<Ended, Fault>) -> Told {
         let last = match ended {
             Ok(Ended::Finished(_)) => Seq::MAX,
             Ok(Ended::Paused(pauses)) => pauses.iter().map(|(at, _)| *at).max().unwrap_or(0),
             Ok(Ended::Stopped) | Err(_) => 0,
         };
-        while self.seen < last {
+        while self.told.seen < last {
             match self.follow.next().await {
                 Ok(Some(entry)) if self.say(&entry).await => {}
-                Ok(_) | Err(_) => return,
+                Ok(_) | Err(_) => break,
             }
         }
+        self.told
     }
 
     /// Whether the caller still listens.
     async fn say(&mut self, entry: &Entry) -> bool {
-        self.seen = entry.seq;
+        self.told.seen = entry.seq;
         let Some((node, what)) = step(&entry.event) else {
             return true;
         };
-        self.told += 1;
+        self.told.count += 1;
         let node = self.graph.node(node);
         let message = match &node.action {
             Action::Call {
@@ -90,7 +90,7 @@ impl Teller {
                 format!("{} {what}", node.id)
             }
         };
-        let param = ProgressNotificationParam::new(self.token.clone(), f64::from(self.told))
+        let param = ProgressNotificationParam::new(self.token.clone(), f64::from(self.told.count))
             .with_message(message);
         self.peer.notify_progress(param).await.is_ok()
     }

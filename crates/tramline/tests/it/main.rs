@@ -18,5 +18,6 @@ mod killed;
 mod matrix;
 mod processes;
 mod served;
+mod serving;
 mod support;
 mod unruly;
