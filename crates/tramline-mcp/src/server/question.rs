@@ -5,10 +5,10 @@ use rmcp::model::{
 };
 use serde_json::json;
 use tramline_core::graph::Graph;
-use tramline_core::ids::{NodeIx, RunId};
+use tramline_core::ids::RunId;
 use tramline_core::journal::{Answer, Pause};
 use tramline_core::workflow::Action;
-use tramline_core::{Str, Value};
+use tramline_core::{Str, Value, question};
 
 /// What somebody decided about a pause.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +35,11 @@ type Way = (&'static str, &'static str);
 
 const APPROVAL: &[Way] = &[("approve", "Approve"), ("reject", "Reject: the run ends")];
 const LAYER: &[Way] = &[("continue", "Continue"), ("stop", "Stop: the run ends")];
+const CALL: &[Way] = &[
+    ("proceed", "Go on"),
+    ("skip", "Do not call: take the result below"),
+    ("reject", "Reject: the run ends"),
+];
 const IN_DOUBT: &[Way] = &[
     ("retry", "Call again: it may be the second time"),
     ("skip", "Do not call again: take the result below"),
@@ -45,36 +50,24 @@ fn ways(pause: &Pause) -> &'static [Way] {
     match pause {
         Pause::Approval { .. } => APPROVAL,
         Pause::Layer { .. } => LAYER,
-        Pause::InDoubt { .. } => IN_DOUBT,
+        Pause::Break { .. } | Pause::Effect { .. } => CALL,
+        Pause::InDoubt { .. } | Pause::Child { .. } => IN_DOUBT,
     }
 }
 
-/// The question in words.
+fn takes(pause: &Pause, word: &str) -> bool {
+    ways(pause).iter().any(|(way, _)| *way == word)
+}
+
+/// The question in words, with what would be called.
 fn words(graph: &Graph, run: &RunId, pause: &Pause) -> String {
-    let name = &graph.workflow.name;
-    match pause {
-        Pause::Approval { node, reason } => {
-            let what = called(graph, *node);
-            format!("`{name}` asks before {what}: {reason} ({run})")
-        }
-        Pause::Layer { index } => {
-            format!("`{name}` has finished layer {index} and asks whether to go on ({run})")
-        }
-        Pause::InDoubt { node, .. } => {
-            let what = called(graph, *node);
-            format!("`{name}` does not know whether {what} happened: it was cut off ({run})")
-        }
-    }
-}
-
-fn called(graph: &Graph, node: NodeIx) -> String {
-    let node = graph.node(node);
-    match &node.action {
-        Action::Call { tool, .. } => format!("the call of {tool} at `{}`", node.id),
-        Action::Entry | Action::Compute { .. } | Action::Choose { .. } | Action::Exit => {
-            format!("`{}`", node.id)
-        }
-    }
+    let says = question::says(graph, pause);
+    let action = pause.node().map(|node| &graph.node(node).action);
+    let called = match action {
+        Some(Action::Call { tool, .. }) => format!(", a call of {tool}"),
+        _ => String::new(),
+    };
+    format!("`{}`{called}: {says} ({run})", graph.workflow.name)
 }
 
 /// The form for a pause.
@@ -91,7 +84,7 @@ pub(super) fn form(
         "type": "string", "title": "Decision", "enum": words_of, "enumNames": titles,
     });
     fields.insert("decision".into(), decision);
-    if matches!(pause, Pause::InDoubt { .. }) {
+    if takes(pause, "skip") {
         let result = json!({
             "type": "string", "title": "Result",
             "description": "With skip: what the call is taken to have given, as JSON",
@@ -121,7 +114,10 @@ pub(super) fn read(pause: &Pause, result: &ElicitResult) -> Said {
                 Pause::Approval { .. } | Pause::Layer { .. } => {
                     Said::Decided(Decision::Answer(Answer::Reject), None)
                 }
-                Pause::InDoubt { .. } => Said::Nothing,
+                Pause::InDoubt { .. }
+                | Pause::Break { .. }
+                | Pause::Effect { .. }
+                | Pause::Child { .. } => Said::Nothing,
             };
         }
         // The library leaves itself room for more; what we do not know decides nothing.
@@ -134,9 +130,9 @@ pub(super) fn read(pause: &Pause, result: &ElicitResult) -> Said {
     let Some(word) = text("decision") else {
         return Said::Wrong("no decision was given".into());
     };
-    let known = ways(pause).iter().any(|(way, _)| *way == word);
+    let known = takes(pause, &word);
     let decision = match word.as_str() {
-        "approve" | "continue" if known => Decision::Answer(Answer::Proceed),
+        "approve" | "continue" | "proceed" if known => Decision::Answer(Answer::Proceed),
         "reject" | "stop" if known => Decision::Answer(Answer::Reject),
         "retry" if known => Decision::Answer(Answer::Retry),
         "abort" if known => Decision::Abort,
@@ -163,6 +159,7 @@ fn output(typed: Option<String>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tramline_core::ids::NodeIx;
 
     fn said(pause: &Pause, content: serde_json::Value) -> Said {
         let result = ElicitResult::new(ElicitationAction::Accept).with_content(content);

@@ -2,10 +2,10 @@
 
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, JsonObject};
 use tramline_core::graph::Graph;
-use tramline_core::ids::{Checkpoint, RunId, Seq};
+use tramline_core::ids::{RunId, Seq};
 use tramline_core::journal::{Outcome, Pause};
 use tramline_core::schema::Faults;
-use tramline_core::{Map, Value, trace};
+use tramline_core::{Map, Value, question, trace};
 use tramline_engine::Fault;
 
 mod blocks;
@@ -111,33 +111,9 @@ pub(super) fn as_promised(graph: &Graph, mut reply: CallToolResponse) -> CallToo
 
 /// A run that waits for a person: nothing failed, but there is no result to give.
 pub(super) fn paused(graph: &Graph, run: &RunId, pauses: &[(Seq, Pause)]) -> CallToolResult {
-    let waiting = pauses.iter().map(|(seq, pause)| {
-        let point = Checkpoint {
-            run: run.clone(),
-            seq: *seq,
-        };
-        let mut shown = Map::new();
-        shown.insert("checkpoint_id", point.to_string().into());
-        match pause {
-            Pause::Layer { index } => {
-                shown.insert("waits_for", "the next layer".into());
-                shown.insert("layer_index", (*index).into());
-            }
-            Pause::Approval { node, reason } => {
-                shown.insert("waits_for", "approval".into());
-                shown.insert("node", graph.node(*node).id.clone().into());
-                shown.insert("reason", reason.clone().into());
-            }
-            Pause::InDoubt { node, .. } => {
-                shown.insert(
-                    "waits_for",
-                    "a decision about a call that may have happened".into(),
-                );
-                shown.insert("node", graph.node(*node).id.clone().into());
-            }
-        }
-        Value::from(shown)
-    });
+    let waiting = pauses
+        .iter()
+        .map(|(seq, pause)| question::value(graph, run, *seq, pause));
     let mut error = Map::new();
     error.insert("status", "paused".into());
     error.insert("run_id", run.as_str().into());

@@ -6,6 +6,7 @@ use readings::Readings;
 use reload::Stage;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tramline_core::run::Run;
 use tramline_engine::Engine;
@@ -74,6 +75,7 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
         files: verb.files,
         config,
         equipment: house.equipment(),
+        shelf: Arc::clone(&house.shelf),
         server: server.clone(),
     };
     let attending = stage.attend(readings, prints);

@@ -93,7 +93,7 @@ fn check(said: &Value) {
 
     assert_eq!(paused["is_error"], true);
     let waits = &text(paused)["error"]["waiting"][0];
-    assert_eq!(waits["waits_for"], "approval", "{paused}");
+    assert_eq!(waits["kind"], "approval", "{paused}");
     assert!(waits["checkpoint_id"].as_str().unwrap().starts_with("chk_"));
     assert_eq!(summary["is_error"], false, "{summary}");
 }

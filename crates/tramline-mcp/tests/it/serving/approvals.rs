@@ -68,7 +68,7 @@ async fn a_no_ends_the_run_and_closing_the_form_does_not() {
         let closed = client.call("act", json!({})).await;
         let error = &structured(&closed)["error"];
         assert_eq!(error["status"], "paused", "{era:?}");
-        assert_eq!(error["waiting"][0]["waits_for"], "approval");
+        assert_eq!(error["waiting"][0]["kind"], "approval");
     }
 }
 

@@ -56,11 +56,11 @@ impl Readings {
         Ok(Self(read))
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Reading> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Reading> + Clone {
         self.0.iter()
     }
 
-    pub(super) fn documents(&self) -> impl Iterator<Item = &Document> {
+    pub(super) fn documents(&self) -> impl Iterator<Item = &Document> + Clone {
         self.iter().map(|reading| &reading.document)
     }
 

@@ -7,7 +7,9 @@ use super::readings::{Readings, Unusable, told};
 use crate::config::Config;
 use crate::wire::{self, Equipment};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+use tramline_engine::Shelf;
 use tramline_mcp::server::Server;
 
 /// How often files are looked at. What has changed is read when it was the same twice, so that a
@@ -23,6 +25,7 @@ pub(super) struct Stage {
     pub(super) files: Vec<PathBuf>,
     pub(super) config: Config,
     pub(super) equipment: Equipment,
+    pub(super) shelf: Arc<Shelf>,
     pub(super) server: Server,
 }
 
@@ -66,8 +69,9 @@ impl Stage {
             .server
             .prepare(readings.about(), readings.graphs(&self.config))
             .map_err(|taken| Unusable::from(taken.to_string()))?;
-        // Servers first: no graph is offered before what it calls is there.
+        // First what graphs call: none is offered before that is there.
         self.equipment.servers.replace(servers);
+        self.shelf.replace(wire::callables(readings.documents()));
         self.server.offer(prepared);
         output::say("the edited files are served");
         Ok(readings)
