@@ -1,10 +1,11 @@
 //! A graph as a tool: arguments in, one run, result out.
 
+use super::log::From;
 use super::offer::Served;
 use super::pausing::Next;
-use super::teller::Teller;
+use super::teller::{Teller, Wishes};
 use super::underway::Underway;
-use super::{Shared, pausing, reply, toolset};
+use super::{Shared, pausing, reply, tasks, toolset};
 use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject, Tool};
 use rmcp::service::{RequestContext, RoleServer};
 use std::pin::pin;
@@ -62,6 +63,7 @@ pub(super) async fn call(
     (graph, origin): &Served,
     request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
+    log: Option<From>,
 ) -> CallToolResponse {
     let tool = request.name.clone();
     let begun = match &request.request_state {
@@ -77,7 +79,10 @@ pub(super) async fn call(
         }
     };
     let reply = match begun {
-        Ok((underway, Next::GoOn)) => to_the_end(shared, &tool, underway, &context).await,
+        Ok((underway, Next::GoOn)) => {
+            let wishes = Wishes::new(&context, log);
+            to_the_end(shared, &tool, underway, &context, &wishes).await
+        }
         Ok((_, Next::Reply(reply))) => *reply,
         Err(fault) => reply::fault(&fault, None).into(),
     };
@@ -90,9 +95,18 @@ async fn to_the_end(
     tool: &str,
     mut underway: Underway,
     context: &RequestContext<RoleServer>,
+    wishes: &Wishes,
 ) -> CallToolResponse {
+    let patience = if tasks::known(context) {
+        tasks::HAND_OVER_AFTER
+    } else {
+        Duration::MAX
+    };
     loop {
-        let ended = watch(&shared.engine, &mut underway, context).await;
+        let ending = watch(&shared.engine, &mut underway, context, wishes);
+        let Ok(ended) = tokio::time::timeout(patience, ending).await else {
+            return tasks::hand_over(shared, &underway.run).await;
+        };
         let (graph, run) = (&underway.graph, &underway.run);
         let reply = match ended {
             Ok(Ended::Finished(outcome)) => reply::outcome(graph, run, &outcome),
@@ -116,9 +130,9 @@ async fn watch(
     engine: &Engine,
     underway: &mut Underway,
     context: &RequestContext<RoleServer>,
+    wishes: &Wishes,
 ) -> Result<Ended, Fault> {
-    let token = context.meta.get_progress_token();
-    let mut teller = token.map(|token| Teller::new(engine, underway, &context.peer, token));
+    let mut teller = Teller::new(engine, underway, &context.peer, wishes);
     let run = underway.run.clone();
     let ended = {
         let mut ending = pin!(underway.ended(engine));
@@ -132,7 +146,7 @@ async fn watch(
                     let _ = engine.abort(&run, "caller".into(), why).await;
                     break ending.await;
                 }
-                event = Teller::event(&mut teller) => Teller::tell(&mut teller, event).await,
+                tick = Teller::tick(&mut teller) => Teller::tell(&mut teller, tick).await,
             }
         }
     };

@@ -9,12 +9,13 @@ use super::seal::{self, State};
 use super::underway::Underway;
 use super::{Shared, reply};
 use rmcp::model::{
-    CallToolResponse, ClientResult, ElicitRequest, ElicitResult, InputRequest, InputRequiredResult,
-    InputResponses, ServerRequest,
+    CallToolResponse, ClientResult, ElicitRequest, ElicitResult, InputRequest, InputRequests,
+    InputRequiredResult, InputResponses, ServerRequest,
 };
 use rmcp::service::{PeerRequestOptions, RequestContext, RoleServer, ServiceError};
 use std::time::Duration;
-use tramline_core::ids::{Checkpoint, Seq};
+use tramline_core::graph::Graph;
+use tramline_core::ids::{Checkpoint, RunId, Seq};
 use tramline_core::journal::{Event, Pause};
 use tramline_engine::{Engine, Fault, Loaded};
 
@@ -47,19 +48,41 @@ enum Channel {
 }
 
 fn channel(context: &RequestContext<RoleServer>) -> Channel {
-    let declared = context
-        .client_capabilities()
-        .and_then(|can| can.elicitation);
-    // Before there were kinds of elicitation, all of them were forms.
-    let forms = declared.is_some_and(|can| can.form.is_some() || can.url.is_none());
-    let legacy = context
-        .protocol_version()
-        .is_none_or(|version| version.has_initialize());
-    match (forms, legacy) {
+    let version = context.protocol_version();
+    let legacy = version.is_none_or(|version| version.has_initialize());
+    match (shows_forms(context), legacy) {
         (false, _) => Channel::None,
         (true, false) => Channel::Carried,
         (true, true) => Channel::Open,
     }
+}
+
+/// Whether a client can show its user a form.
+pub(super) fn shows_forms(context: &RequestContext<RoleServer>) -> bool {
+    let declared = context
+        .client_capabilities()
+        .and_then(|can| can.elicitation);
+    // Before there were kinds of elicitation, all of them were forms.
+    declared.is_some_and(|can| can.form.is_some() || can.url.is_none())
+}
+
+/// The questions of a run as a client is asked them.
+pub(super) fn requests<'p>(
+    graph: &Graph,
+    run: &RunId,
+    pauses: impl IntoIterator<Item = (&'p Seq, &'p Pause)>,
+) -> Result<InputRequests, Fault> {
+    let mut requests = InputRequests::new();
+    for (seq, pause) in pauses.into_iter().take(ASKED_MAX) {
+        let form = question::form(graph, run, pause).map_err(unshowable)?;
+        let request = InputRequest::Elicitation(ElicitRequest::new(form));
+        let asked = Checkpoint {
+            run: run.clone(),
+            seq: *seq,
+        };
+        requests.insert(asked.to_string(), request);
+    }
+    Ok(requests)
 }
 
 /// Asks the caller what its run asks, if it can be asked.
@@ -102,12 +125,7 @@ async fn carry(
         run: run.clone(),
         asked: pauses.iter().map(|(seq, _)| *seq).collect(),
     };
-    let mut requests = rmcp::model::InputRequests::new();
-    for (seq, pause) in pauses {
-        let form = question::form(graph, run, pause).map_err(unshowable)?;
-        let request = InputRequest::Elicitation(ElicitRequest::new(form));
-        requests.insert(point(underway, *seq).to_string(), request);
-    }
+    let requests = requests(graph, run, pauses.iter().map(|(seq, pause)| (seq, pause)))?;
     let sealed = seal::seal(shared.engine.store(), tool, &state).await?;
     let carried = InputRequiredResult::new(Some(requests), Some(sealed));
     Ok(Next::Reply(Box::new(carried.into())))

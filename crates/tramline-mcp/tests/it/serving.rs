@@ -2,5 +2,8 @@
 
 mod approvals;
 mod effects;
+mod http;
 mod support;
+mod tasks;
+mod telling;
 mod toolsets;

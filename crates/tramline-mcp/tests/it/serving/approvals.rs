@@ -1,7 +1,7 @@
 //! A run that asks, and the ways in which a client's user is heard.
 
 use super::support::{
-    ERAS, Era, calling, connect, connect_with, engine, filled, forms, over, request, structured,
+    ERAS, Era, approving, connect, connect_with, engine, filled, forms, over, request, structured,
     tools,
 };
 use rmcp::model::{CallToolResponse, ElicitRequestParams, ElicitResult, ElicitationAction};
@@ -16,7 +16,7 @@ use tramline_engine::testing::MemoryStore;
 use tramline_mcp::server::Toolset;
 
 fn asking() -> Vec<Arc<Graph>> {
-    vec![calling("act", "work", ", approval: it acts")]
+    vec![approving("act")]
 }
 
 /// A store with an engine of its own, as another process would have it.

@@ -1,15 +1,21 @@
 //! A server in this process and a client that remembers what it heard.
 
+#![expect(
+    deprecated,
+    reason = "the newest revision drops logging; clients of the older ones use it"
+)]
+
 use crate::support::SOON;
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ElicitRequestParams,
-    ElicitResult, ElicitationAction, Implementation, ProtocolVersion, ServerNotification,
-    SubscriptionFilter, Tool,
+    ElicitResult, ElicitationAction, Implementation, LoggingMessageNotificationParam,
+    ProtocolVersion, ServerNotification, SubscriptionFilter, Tool,
 };
 use rmcp::service::{
     ClientLifecycleMode, ClientServiceExt, NotificationContext, RequestContext, RoleClient,
     RunningService, Subscription,
 };
+use rmcp::transport::IntoTransport;
 use rmcp::{ClientHandler, ErrorData};
 use serde_json::Value as Json;
 use std::collections::VecDeque;
@@ -37,6 +43,7 @@ pub(crate) const ERAS: [Era; 2] = [Era::Legacy, Era::Modern];
 pub(crate) enum Heard {
     Changed,
     Asked(Box<ElicitRequestParams>),
+    Logged(Box<LoggingMessageNotificationParam>),
 }
 
 /// A client's side.
@@ -59,6 +66,14 @@ impl ClientHandler for Ear {
             Some(answer) => Ok(answer),
             None => std::future::pending().await,
         }
+    }
+
+    async fn on_logging_message(
+        &self,
+        params: LoggingMessageNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        let _ = self.heard.send(Heard::Logged(Box::new(params)));
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
@@ -95,6 +110,19 @@ pub(crate) async fn connect_with(
     let server = server.clone();
     let (input, output) = tokio::io::split(ours);
     tokio::spawn(server.serve_over(input, output));
+    connect_over(theirs, era, capabilities).await
+}
+
+/// Connects a client of an era over any transport.
+pub(crate) async fn connect_over<T, E, A>(
+    transport: T,
+    era: Era,
+    capabilities: ClientCapabilities,
+) -> Client
+where
+    T: IntoTransport<RoleClient, E, A>,
+    E: std::error::Error + Send + Sync + 'static,
+{
     let (sender, heard) = mpsc::unbounded_channel();
     let ear = Ear {
         capabilities,
@@ -107,7 +135,7 @@ pub(crate) async fn connect_with(
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],
         },
     };
-    let service = ear.serve_with_lifecycle(theirs, mode).await.unwrap();
+    let service = ear.serve_with_lifecycle(transport, mode).await.unwrap();
     let subscription = match era {
         Era::Legacy => None,
         Era::Modern => {
@@ -156,6 +184,28 @@ impl Client {
     pub(crate) fn will_say(&self, answer: ElicitResult) {
         let mut answers = self.service.service().answers.lock().unwrap();
         answers.push_back(answer);
+    }
+
+    /// What was logged until the message with these words.
+    pub(crate) async fn logged_until(
+        &mut self,
+        words: &str,
+    ) -> Vec<LoggingMessageNotificationParam> {
+        let mut all = Vec::new();
+        let logged = async {
+            loop {
+                if let Heard::Logged(logged) = self.heard.recv().await.unwrap() {
+                    let last = logged.data["message"].as_str().unwrap().contains(words);
+                    all.push(*logged);
+                    if last {
+                        return;
+                    }
+                }
+            }
+        };
+        let ended = tokio::time::timeout(SOON, logged).await;
+        assert!(ended.is_ok(), "{all:?}");
+        all
     }
 
     /// Waits for a question that was asked.
@@ -208,6 +258,11 @@ pub(crate) fn calling(name: &str, tool: &str, more: &str) -> Arc<Graph> {
          \x20     - {{ id: exit, type: exit }}\n"
     );
     graph(name, &nodes)
+}
+
+/// A graph that asks before it calls.
+pub(crate) fn approving(name: &str) -> Arc<Graph> {
+    calling(name, "work", ", approval: it acts")
 }
 
 /// A graph that calls nothing.
