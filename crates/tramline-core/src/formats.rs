@@ -1,7 +1,11 @@
-//! Readers: each turns one kind of document into workflows, or into every flaw it has.
+//! Readers and writers: each turns one kind of document into workflows or back.
 //!
-//! They share how text becomes a value with places ([`document`]) and how a place inside a text
-//! value is found in the file ([`scalar`]).
+//! They share how text becomes a value with places ([`document`]), how a place inside a text
+//! value is found in the file ([`scalar`]), and the word for what is wrong ([`Flaw`]).
+
+use crate::flaw::Flaw;
+use tramline_expr::Str;
+use yaml_graph::Document;
 
 pub mod document;
 mod flaws;
@@ -9,3 +13,68 @@ pub mod scalar;
 pub mod yaml_graph;
 
 pub(crate) use flaws::Flaws;
+
+/// The formats that are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// YAML graphs, also written as JSON.
+    Yaml,
+}
+
+impl Format {
+    /// What people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Yaml => "YAML graph",
+        }
+    }
+}
+
+/// The servers that a document may use without naming them.
+#[derive(Clone, Copy, Debug)]
+pub enum Elsewhere<'a> {
+    /// Those that are configured: a call to any other is a flaw.
+    Configured(&'a [Str]),
+    /// Any, where nothing is going to be called.
+    Any,
+}
+
+/// What a reader is told beside the document.
+#[derive(Clone, Copy, Debug)]
+pub struct Hint<'a> {
+    /// The format, where it is known; otherwise the document itself tells.
+    pub format: Option<Format>,
+    /// What a workflow is called that says no name of its own.
+    pub name: &'a str,
+    /// The servers that are configured elsewhere.
+    pub elsewhere: Elsewhere<'a>,
+}
+
+impl Default for Hint<'_> {
+    fn default() -> Self {
+        Self {
+            format: None,
+            name: "workflow",
+            elsewhere: Elsewhere::Configured(&[]),
+        }
+    }
+}
+
+/// A document read.
+#[derive(Debug)]
+pub struct Read {
+    /// In which format it was.
+    pub format: Format,
+    /// What it holds.
+    pub document: Document,
+}
+
+/// Reads a document in any format.
+pub fn read(bytes: &[u8], hint: Hint<'_>) -> Result<Read, Vec<Flaw>> {
+    let tree = document::read(bytes)?;
+    let format = hint.format.unwrap_or(Format::Yaml);
+    let document = match format {
+        Format::Yaml => yaml_graph::read_tree(&tree, hint.elsewhere)?,
+    };
+    Ok(Read { format, document })
+}

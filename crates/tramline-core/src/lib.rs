@@ -3,6 +3,7 @@
 //! Pure: nothing here reads a clock, a file or the network, and nothing is async. The crate may
 //! not know how a step is carried out, only what follows from its having been.
 
+mod cycles;
 pub mod failure;
 pub mod flaw;
 pub mod formats;
@@ -10,6 +11,7 @@ pub mod graph;
 pub mod ids;
 pub mod journal;
 pub mod next;
+pub mod picture;
 pub mod run;
 pub mod schema;
 pub mod scope;

@@ -14,6 +14,7 @@ mod documents;
 mod eval;
 mod explain;
 mod frames;
+mod graph;
 mod input;
 mod output;
 mod progress;
@@ -68,6 +69,8 @@ enum Verb {
     Serve(serve::Serve),
     /// Check documents and show every flaw at its place
     Check(check::Check),
+    /// Draw a workflow as Mermaid, DOT or SVG
+    Graph(graph::Graph),
     /// List runs, read them, steer them
     Runs(runs::Runs),
     /// Evaluate a JSONata expression or a JSON Logic rule
@@ -177,6 +180,7 @@ pub fn main() -> ExitCode {
         Verb::Run(verb) => on_one_thread(run::main(common, verb)),
         Verb::Serve(verb) => on_many_threads(serve::main(common, verb)),
         Verb::Check(verb) => on_one_thread(check::main(common, verb)),
+        Verb::Graph(verb) => graph::main(&verb, json),
         Verb::Runs(verb) => on_one_thread(runs::main(common, verb)),
         Verb::Eval(verb) => eval::main(&common, &verb),
         Verb::Explain(verb) => explain::main(&verb, json),

@@ -3,6 +3,7 @@
 use super::{Common, Done, Exit, Reach, documents, frames, output};
 use std::path::PathBuf;
 use tramline_core::flaw::Severity;
+use tramline_core::formats::Elsewhere;
 
 /// Check documents and show every flaw at its place.
 #[derive(clap::Args)]
@@ -18,7 +19,7 @@ pub(super) async fn main(common: Common, verb: Check) -> Done {
     let elsewhere = documents::elsewhere(&common.config(&verb.reach))?;
     let (mut found, mut errors, mut warnings) = (Vec::new(), 0, 0);
     for path in &verb.files {
-        let flawed = match documents::read(path, &elsewhere) {
+        let flawed = match documents::read(path, Elsewhere::Configured(&elsewhere)) {
             Ok((_, warned)) => warned,
             Err(Ok(flawed)) => flawed,
             Err(Err(stopped)) => return Err(stopped),
