@@ -7,18 +7,31 @@ use crate::flaw::Flaw;
 use tramline_expr::Str;
 use yaml_graph::Document;
 
+mod detect;
 pub mod document;
 mod flaws;
+pub mod json_dag;
+mod lost;
+pub mod pflow_ir;
+mod reference;
 pub mod scalar;
+mod sketch;
 pub mod yaml_graph;
+mod yaml_text;
 
 pub(crate) use flaws::Flaws;
+pub(crate) use lost::Lost;
+pub use lost::Written;
 
 /// The formats that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
     /// YAML graphs, also written as JSON.
     Yaml,
+    /// DAGs of tasks as JSON.
+    Dag,
+    /// Workflows as an IR in JSON.
+    Ir,
 }
 
 impl Format {
@@ -26,6 +39,8 @@ impl Format {
     pub fn name(self) -> &'static str {
         match self {
             Self::Yaml => "YAML graph",
+            Self::Dag => "DAG",
+            Self::Ir => "IR",
         }
     }
 }
@@ -72,9 +87,14 @@ pub struct Read {
 /// Reads a document in any format.
 pub fn read(bytes: &[u8], hint: Hint<'_>) -> Result<Read, Vec<Flaw>> {
     let tree = document::read(bytes)?;
-    let format = hint.format.unwrap_or(Format::Yaml);
+    let format = match hint.format {
+        Some(format) => format,
+        None => detect::format(tree.root())?,
+    };
     let document = match format {
         Format::Yaml => yaml_graph::read_tree(&tree, hint.elsewhere)?,
+        Format::Dag => json_dag::read_tree(&tree, hint)?,
+        Format::Ir => pflow_ir::read_tree(&tree, hint)?,
     };
     Ok(Read { format, document })
 }

@@ -10,19 +10,21 @@ use std::sync::Arc;
 use tramline_expr::{Str, Value};
 
 mod arguments;
-mod calls;
-mod care;
+pub(super) mod calls;
+pub(super) mod care;
 mod dialects;
 mod editor;
-mod fields;
-mod limits;
-mod nodes;
+pub(super) mod fields;
+pub(super) mod limits;
+pub(super) mod nodes;
 mod places;
-mod servers;
-mod tools;
+pub(super) mod servers;
+pub(super) mod tools;
+pub(super) mod write;
 
 pub use calls::{CallSite, Listing};
 pub use editor::json_schema;
+pub use write::write;
 
 /// The server whose tools need no configuration.
 pub const BUILTIN: &str = "builtin";

@@ -11,7 +11,7 @@ use tramline_expr::{Str, Value};
 
 /// The types of node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in crate::formats) enum Kind {
     Entry,
     Mcp,
     Transform,
