@@ -13,9 +13,11 @@ use tramline_expr::{Str, Value};
 
 mod arguments;
 mod cycles;
+mod editor;
 mod tasks;
 mod write;
 
+pub use editor::json_schema;
 pub use write::write;
 
 /// What the entry is called, unless a task has that name: expressions see the input under it.

@@ -15,11 +15,13 @@ use std::collections::HashSet;
 use tramline_expr::{Str, Value};
 
 mod declared;
+mod editor;
 mod nodes;
 mod templates;
 mod types;
 mod write;
 
+pub use editor::json_schema;
 pub use write::write;
 
 /// The fields of a document.

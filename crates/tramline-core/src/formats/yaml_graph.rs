@@ -13,7 +13,7 @@ mod arguments;
 pub(super) mod calls;
 pub(super) mod care;
 mod dialects;
-mod editor;
+pub(super) mod editor;
 pub(super) mod fields;
 pub(super) mod limits;
 pub(super) mod nodes;

@@ -10,6 +10,7 @@
 mod children;
 mod cli;
 mod clients;
+mod convert;
 mod examples;
 mod kill_smoke;
 mod processes;

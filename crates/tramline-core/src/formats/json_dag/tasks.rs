@@ -122,9 +122,9 @@ impl<'t> Task<'t> {
                 task.sources.id = place;
             }
             task.depends_on(at, ids, flaws);
-            task.act(at, ids, flaws);
-            care::read(at, Some(Kind::Mcp), &mut task.node, flaws);
             let owner = format!("task `{}`", shown(&task.node.id));
+            task.act(at, &owner, ids, flaws);
+            care::read(at, Some(Kind::Mcp), &mut task.node, flaws);
             fields::unknown(at, &owner, &FIELDS, flaws);
         }
         task.broken = flaws.fatal_since(before);
@@ -159,8 +159,7 @@ impl<'t> Task<'t> {
         }
     }
 
-    fn act(&mut self, at: At<'t>, ids: &Ids<'t>, flaws: &mut Flaws) {
-        let owner = format!("task `{}`", shown(&self.node.id));
+    fn act(&mut self, at: At<'t>, owner: &str, ids: &Ids<'t>, flaws: &mut Flaws) {
         if fields::given(at, "tool").is_none()
             && let Some((source, place)) = fields::text(at, "expr", flaws)
         {
@@ -171,7 +170,7 @@ impl<'t> Task<'t> {
             return;
         }
         let hint = "name what it calls, as `server:tool`";
-        let tool = fields::required(at, &owner, "tool", hint, flaws);
+        let tool = fields::required(at, owner, "tool", hint, flaws);
         self.sources.tool = tool.map(|(_, at)| at);
         let tool = tool.and_then(|(name, at)| tool_name(name, at, flaws));
         let mut arguments = Template::Literal(Value::object::<Str>([]));

@@ -3,7 +3,7 @@
 use crate::formats::Lost;
 use crate::formats::reference::{Path, text};
 use crate::workflow::{Action, DEFAULT_LABEL, Edge, Join, Node, Unhandled, Workflow};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use tramline_expr::Str;
 
 /// The workflow with an entry and an exit, where it lacks one of them.
@@ -21,6 +21,7 @@ pub(super) fn supplied(workflow: &Workflow, lost: &mut Lost) -> Option<Workflow>
     }
     let mut whole = workflow.clone();
     whole.unhandled = Unhandled::EndsRun;
+    plain_joins(&mut whole);
     if !entry {
         begin(&mut whole);
     }
@@ -28,6 +29,24 @@ pub(super) fn supplied(workflow: &Workflow, lost: &mut Lost) -> Option<Workflow>
         end(&mut whole, workflow);
     }
     Some(whole)
+}
+
+/// Where one way leads in, there is nothing to wait for.
+fn plain_joins(whole: &mut Workflow) {
+    let mut before: HashMap<&str, HashSet<&str>> = HashMap::new();
+    for edge in &whole.edges {
+        before.entry(&edge.to).or_default().insert(&edge.from);
+    }
+    let waits: HashSet<Str> = before
+        .into_iter()
+        .filter(|(_, from)| from.len() > 1)
+        .map(|(to, _)| Str::from(to))
+        .collect();
+    for node in &mut whole.nodes {
+        if !waits.contains(&node.id) {
+            node.join = Join::Any;
+        }
+    }
 }
 
 fn free(workflow: &Workflow, name: &str) -> Str {
