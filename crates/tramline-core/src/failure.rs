@@ -47,11 +47,13 @@ pub enum FailureKind {
     Stalled,
     /// A person said no.
     Rejected,
+    /// A replay made a call that its record does not have.
+    NotRecorded,
 }
 
 impl FailureKind {
     /// Every kind, for pages and tests.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Tool,
         Self::Unavailable,
         Self::Timeout,
@@ -65,6 +67,7 @@ impl FailureKind {
         Self::Limit,
         Self::Stalled,
         Self::Rejected,
+        Self::NotRecorded,
     ];
 
     /// The code whose page explains this kind (`tramline explain T0501`).
@@ -83,6 +86,7 @@ impl FailureKind {
             Self::Limit => "T0511",
             Self::Stalled => "T0512",
             Self::Rejected => "T0513",
+            Self::NotRecorded => "T0514",
         }
     }
 
@@ -98,7 +102,8 @@ impl FailureKind {
             | Self::Schema
             | Self::Limit
             | Self::Stalled
-            | Self::Rejected => false,
+            | Self::Rejected
+            | Self::NotRecorded => false,
         }
     }
 }

@@ -37,6 +37,10 @@ pub struct Graph {
 pub(crate) enum Compiled {
     Plain,
     Arguments(Filler),
+    /// The items of a call that is spread, and its arguments.
+    Each(Filler, Filler),
+    /// When a wait is over.
+    Time(Filler),
     Expression(Expression),
     Rules(Vec<(Rule, Str)>),
 }

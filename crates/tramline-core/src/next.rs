@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, FailureKind};
 use crate::ids::{NodeIx, StepNo};
-use crate::journal::{Outcome, Pause, Policy};
+use crate::journal::{Item, Outcome, Pause, Policy};
 use crate::run::{Run, Stage, Token};
 use crate::workflow::Limits;
 
@@ -26,6 +26,10 @@ pub enum Due {
     New(Token),
     /// Another attempt of a step that is open.
     Again(StepNo),
+    /// The call for one item of a step that is spread.
+    Item(Item),
+    /// The end of a step whose items are done.
+    Gather(StepNo),
 }
 
 /// What the one who carries steps out has to say before each decision.
@@ -66,17 +70,21 @@ pub fn next(run: &Run, allowance: &Allowance<'_>) -> Next {
                 free -= 1;
                 due.push(Due::Again(step));
             }
-            Stage::Again | Stage::Doubted => {}
+            Stage::Again | Stage::Doubted | Stage::Sleeping(_) => {}
             Stage::Calling | Stage::Resting => free = free.saturating_sub(1),
         }
     }
+    let free = free.saturating_sub(spread(run, allowance, free, &mut due));
     if let Some(pause) = enter(run, allowance, free, &mut due) {
         return Next::Ask(pause);
     }
     if !due.is_empty() {
         return Next::Perform(due);
     }
-    let busy = !run.open.is_empty() || !run.pauses.is_empty() || !allowance.preparing.is_empty();
+    let busy = !run.open.is_empty()
+        || !run.pauses.is_empty()
+        || !run.spreads.is_empty()
+        || !allowance.preparing.is_empty();
     match run.started.policy {
         _ if busy => Next::Wait,
         Policy::Layered if !run.flow.ready.is_empty() => Next::Ask(Pause::Layer {
@@ -86,6 +94,29 @@ pub fn next(run: &Run, allowance: &Allowance<'_>) -> Next {
     }
 }
 
+/// Adds what steps that are spread have to do. Gives how many calls that is.
+fn spread(run: &Run, allowance: &Allowance<'_>, free: usize, due: &mut Vec<Due>) -> usize {
+    let mut calls = 0;
+    for (&step, spread) in &run.spreads {
+        if spread.is_over() {
+            due.push(Due::Gather(step));
+            continue;
+        }
+        if allowance.preparing.contains(&spread.node) {
+            continue;
+        }
+        let each = run.graph.node(spread.node).each.as_ref();
+        let width = each.map_or(1, |each| each.width as usize);
+        let most = width.saturating_sub(run.items_open(step)).min(free - calls);
+        let left = (spread.len() - spread.begun) as usize;
+        for index in (spread.begun..).take(most.min(left)) {
+            due.push(Due::Item(Item { step, index }));
+            calls += 1;
+        }
+    }
+    calls
+}
+
 /// Adds the visits that may begin, or gives the question that comes before one of them.
 fn enter(run: &Run, allowance: &Allowance<'_>, free: usize, due: &mut Vec<Due>) -> Option<Pause> {
     let limits = &run.graph.workflow.limits;
@@ -93,7 +124,8 @@ fn enter(run: &Run, allowance: &Allowance<'_>, free: usize, due: &mut Vec<Due>) 
         Policy::Eager => usize::MAX,
         Policy::Layered => run.layer.left,
     };
-    let left = usize::try_from(limits.steps_max - u64::from(run.steps)).unwrap_or(usize::MAX);
+    let taken = u64::from(run.steps - run.items);
+    let left = usize::try_from(limits.steps_max.saturating_sub(taken)).unwrap_or(usize::MAX);
     let most = free.min(layer).min(left);
     let waiting = run.flow.ready.iter().take(layer);
     for token in waiting
@@ -101,7 +133,7 @@ fn enter(run: &Run, allowance: &Allowance<'_>, free: usize, due: &mut Vec<Due>) 
         .take(most)
     {
         match &run.graph.node(token.node).approval {
-            Some(reason) if !token.approved => {
+            Some(reason) if !token.leave.approved => {
                 return Some(Pause::Approval {
                     node: token.node,
                     reason: reason.clone(),
@@ -122,13 +154,14 @@ fn exceeded(run: &Run, allowance: &Allowance<'_>) -> Option<Failure> {
         bytes_max,
     } = run.graph.workflow.limits;
     let wants_step = !run.flow.ready.is_empty();
+    let wants_call = wants_step || run.spreads.values().any(|spread| !spread.is_over());
     let message = if allowance.active_ms >= active_ms_max {
         format!("the run has been at work for {active_ms_max} ms, its limit (maxExecutionTimeMs)")
-    } else if wants_step && u64::from(run.steps) >= steps_max {
+    } else if wants_step && u64::from(run.steps - run.items) >= steps_max {
         format!("the run has taken {steps_max} steps, its limit (maxNodeExecutions)")
-    } else if wants_step && run.calls >= calls_max {
+    } else if wants_call && run.calls >= calls_max {
         format!("the run has made {calls_max} calls, its limit (maxCalls)")
-    } else if wants_step && allowance.bytes >= bytes_max {
+    } else if wants_call && allowance.bytes >= bytes_max {
         format!(
             "the run's journal holds {} bytes, its limit is {bytes_max}",
             allowance.bytes

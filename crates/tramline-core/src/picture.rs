@@ -2,8 +2,9 @@
 //!
 //! Pure, so that the command line and a web page draw the same.
 
-use crate::workflow::{Action, DEFAULT_LABEL, ERROR_LABEL, Join, Node, Workflow};
+use crate::workflow::{Action, DEFAULT_LABEL, ERROR_LABEL, Join, Node, Template, Time, Workflow};
 use std::collections::HashMap;
+use tramline_expr::Value;
 
 mod dot;
 mod layout;
@@ -54,6 +55,8 @@ pub enum Kind {
     Compute,
     /// A choice.
     Choose,
+    /// A wait.
+    Wait,
     /// Where a run ends.
     Exit,
 }
@@ -66,6 +69,7 @@ impl Kind {
             Self::Call => "call",
             Self::Compute => "compute",
             Self::Choose => "choose",
+            Self::Wait => "wait",
             Self::Exit => "exit",
         }
     }
@@ -128,11 +132,15 @@ fn shape(node: &Node) -> Shape {
         Action::Call { tool, .. } => (Kind::Call, Some(brief(&tool.to_string()))),
         Action::Compute { expression } => (Kind::Compute, Some(brief(expression))),
         Action::Choose { .. } => (Kind::Choose, None),
+        Action::Wait(time) => (Kind::Wait, Some(brief(&lasting(time)))),
     };
     let mut notes = Vec::new();
     match node.join {
         Join::All => notes.push("waits for all".to_owned()),
         Join::Any => {}
+    }
+    if node.each.is_some() {
+        notes.push("for each item".to_owned());
     }
     if node.approval.is_some() {
         notes.push("asks first".to_owned());
@@ -145,6 +153,21 @@ fn shape(node: &Node) -> Shape {
         kind,
         detail,
         notes,
+    }
+}
+
+/// How long a wait is.
+fn lasting(time: &Time) -> String {
+    let (word, template) = match time {
+        Time::For(template) => ("for", template),
+        Time::Until(template) => ("until", template),
+    };
+    match template {
+        Template::Literal(Value::String(text)) => format!("{word} {text}"),
+        Template::Literal(value @ Value::Number(_)) if word == "for" => format!("for {value} ms"),
+        Template::Literal(value) => format!("{word} {value}"),
+        Template::Expr(source) => format!("{word} {source}"),
+        Template::Object(_) | Template::Array(_) => word.to_owned(),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::graph::{Graph, Problem};
 use crate::ids::{NodeIx, RunId, Seq, StepNo};
-use crate::journal::{Entry, Event, Outcome, Pause, Policy, Started};
+use crate::journal::{Entry, Event, Item, Outcome, Pause, Policy, Started};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -13,12 +13,17 @@ use tramline_expr::{Map, Str, Value};
 
 mod flow;
 mod history;
+mod items;
 mod steps;
+mod watch;
 mod words;
 
 use flow::Flow;
 pub use flow::Token;
 use history::History;
+pub(crate) use items::Spread;
+pub(crate) use steps::failure_value;
+pub(crate) use watch::{Condition, Watching};
 
 /// One execution of a graph, as its journal tells it.
 #[derive(Clone, Debug)]
@@ -41,8 +46,10 @@ pub struct Run {
     pub open: BTreeMap<StepNo, Open>,
     /// Questions that wait for an answer, by their place in the journal.
     pub pauses: BTreeMap<Seq, Pause>,
-    /// How many steps were decided.
+    /// How many steps were decided, those of single items among them.
     pub steps: StepNo,
+    /// How many of them were for single items.
+    pub items: StepNo,
     /// How many calls left, repetitions among them.
     pub calls: u64,
     pub(crate) scope: Value,
@@ -50,7 +57,13 @@ pub struct Run {
     pub(crate) flow: Flow,
     pub(crate) layer: Layer,
     pub(crate) verdict: Option<Outcome>,
-    /// Tokens whose approval was asked for, by the place of the question.
+    /// Steps whose call is made for each of several items.
+    pub(crate) spreads: BTreeMap<StepNo, Spread>,
+    /// Where it is to halt, if anybody said so.
+    pub(crate) watching: Option<Box<Watching>>,
+    /// Outputs that somebody gave for visits that are about to begin.
+    pub(crate) given: Vec<(NodeIx, Value)>,
+    /// Tokens that somebody was asked about, by the place of the question.
     asked: BTreeMap<Seq, Token>,
     active: Active,
     /// Every visit's node and label, for rebuilding the flow when the graph grows.
@@ -68,6 +81,10 @@ pub struct Open {
     pub arguments: Value,
     /// Whether it may be repeated when nobody knows if it happened.
     pub repeatable: bool,
+    /// The item it is made for, if the call is spread over several.
+    pub of: Option<Item>,
+    /// How many of its attempts have failed.
+    pub failed: u32,
     /// How it stands.
     pub stage: Stage,
 }
@@ -81,10 +98,12 @@ pub enum Stage {
     Resting,
     /// The process that had it is gone: the call may have happened.
     Adrift,
-    /// A person was asked what to do about it.
+    /// Somebody must say what to do about it.
     Doubted,
     /// It is to be called again now.
     Again,
+    /// It lets time pass until then, in milliseconds since 1970.
+    Sleeping(i64),
 }
 
 /// Where a layered run stands.
@@ -125,9 +144,22 @@ impl std::error::Error for Illegal {}
 
 impl Run {
     /// A run at its first event.
-    pub fn begin(id: RunId, graph: Arc<Graph>, started: Started, at_ms: i64) -> Self {
+    ///
+    /// Fails only over what it says of halting: the graph was checked before.
+    pub fn begin(
+        id: RunId,
+        graph: Arc<Graph>,
+        started: Started,
+        at_ms: i64,
+    ) -> Result<Self, Illegal> {
+        let watching = match &started.watch {
+            None => None,
+            Some(watch) => {
+                Watching::over(&graph, watch).map_err(|message| Illegal { seq: 1, message })?
+            }
+        };
         let flow = Flow::begin(&graph);
-        Self {
+        Ok(Self {
             id,
             started_ms: at_ms,
             seq: 1,
@@ -136,6 +168,7 @@ impl Run {
             open: BTreeMap::new(),
             pauses: BTreeMap::new(),
             steps: 0,
+            items: 0,
             calls: 0,
             scope: Map::with_capacity(graph.len().min(1024)).into(),
             history: History::new(graph.len()),
@@ -145,6 +178,9 @@ impl Run {
             },
             flow,
             verdict: None,
+            spreads: BTreeMap::new(),
+            watching,
+            given: Vec::new(),
             asked: BTreeMap::new(),
             active: Active {
                 before_ms: 0,
@@ -153,7 +189,7 @@ impl Run {
             trail: Vec::new(),
             graph,
             started: Arc::new(started),
-        }
+        })
     }
 
     /// Folds a whole journal. `graphs` builds (or finds) the graph of the first event's workflow.
@@ -178,7 +214,7 @@ impl Run {
                 .first()
                 .map_or_else(String::new, |first| first.message.clone()),
         })?;
-        let mut run = Self::begin(id, graph, *started, at_ms);
+        let mut run = Self::begin(id, graph, *started, at_ms)?;
         for entry in entries {
             run.apply(&entry)?;
         }
@@ -198,6 +234,7 @@ impl Run {
             return Err(illegal("the run has ended".into()));
         }
         self.change(entry).map_err(illegal)?;
+        self.tick(entry.at_ms);
         self.seq = entry.seq;
         self.updated_ms = entry.at_ms;
         Ok(())
@@ -206,50 +243,64 @@ impl Run {
     fn change(&mut self, entry: &Entry) -> Result<(), String> {
         match &entry.event {
             Event::Started(_) => return Err("a run begins once".into()),
-            Event::Resumed { .. } => self.taken_over(entry.at_ms),
-            Event::StepStarted {
+            Event::Resumed { .. } => self.taken_over(),
+            Event::StepStarted { .. } => self.step_started(&entry.event)?,
+            Event::Spread { step, node, items } => self.spread(*step, *node, items)?,
+            Event::Gathered { step, node } => self.gathered(*step, *node)?,
+            Event::Waiting {
                 step,
                 node,
-                attempt,
-                arguments,
-                repeatable,
-            } => {
-                self.step_started(*step, *node, *attempt, arguments, *repeatable)?;
-            }
+                until_ms,
+            } => self.waiting(*step, *node, *until_ms)?,
             Event::AttemptFailed { step, .. } => {
-                self.open_step(*step)?.stage = Stage::Resting;
+                let open = self.open_step(*step)?;
+                open.stage = Stage::Resting;
+                open.failed += 1;
             }
             Event::StepFinished {
                 step,
                 node,
                 label,
                 output,
-            } => {
-                self.enter(*step, *node)?;
-                self.step_ended(*node, label.as_ref(), output.clone());
-            }
+            } => match self.enter(*step, *node)? {
+                Some(item) => self.item_done(item, output.clone())?,
+                None => self.step_ended(*node, label.as_ref(), output.clone()),
+            },
             Event::StepFailed {
                 step,
                 node,
                 failure,
-            } => {
-                self.enter(*step, *node)?;
-                self.step_failed(*node, failure);
-            }
+            } => match self.enter(*step, *node)? {
+                Some(item) => self.item_failed(item, failure)?,
+                None => self.step_failed(*node, failure),
+            },
             Event::Paused { pause } => self.paused(entry, pause)?,
             Event::Answered {
                 pause, answer, why, ..
             } => {
-                self.answered(*pause, answer, why, entry.at_ms)?;
+                self.answered(*pause, answer, why)?;
             }
+            Event::Watched { watch, .. } => self.watching = Watching::over(&self.graph, watch)?,
             Event::Amended { patch, .. } => self.amended(patch)?,
             Event::Finished { outcome } => {
                 self.outcome = Some(outcome.clone());
                 self.open.clear();
                 self.pauses.clear();
+                self.spreads.clear();
             }
         }
         Ok(())
+    }
+
+    /// Starts and stops the clock of work: waiting for people or for the time is no work.
+    fn tick(&mut self, at_ms: i64) {
+        // Most events leave something to do; the rest is looked at only when none is left.
+        let works = !self.flow.ready.is_empty() && !self.between_layers();
+        if works || self.outcome.is_some() || !self.rests() {
+            self.active.since_ms.get_or_insert(at_ms);
+        } else if let Some(since) = self.active.since_ms.take() {
+            self.active.before_ms += at_ms.saturating_sub(since).max(0) as u64;
+        }
     }
 
     /// Whether it waits for answers only.
@@ -271,15 +322,34 @@ impl Run {
         self.active.before_ms + running as u64
     }
 
+    /// The visit that ended last.
+    pub(crate) fn last_visit(&self) -> Option<u32> {
+        self.history.last()
+    }
+
     /// How often a node was visited.
     pub fn visits(&self, node: NodeIx) -> u64 {
         self.history.count(Some(node))
     }
 
+    fn between_layers(&self) -> bool {
+        self.started.policy == Policy::Layered && self.layer.left == 0
+    }
+
     /// Whether no step is under way and none could start without an answer.
     fn idle(&self) -> bool {
-        let waits_for_answer = self.started.policy == Policy::Layered && self.layer.left == 0;
-        self.open.values().all(|open| open.stage == Stage::Doubted)
-            && (self.flow.ready.is_empty() || waits_for_answer)
+        self.still(|stage| stage == Stage::Doubted)
+    }
+
+    /// Whether everything waits: for answers, or for the time.
+    fn rests(&self) -> bool {
+        let waits = !self.pauses.is_empty() || !self.open.is_empty();
+        waits && self.still(|stage| matches!(stage, Stage::Doubted | Stage::Sleeping(_)))
+    }
+
+    fn still(&self, is_still: impl Fn(Stage) -> bool) -> bool {
+        (self.flow.ready.is_empty() || self.between_layers())
+            && self.open.values().all(|open| is_still(open.stage))
+            && self.spreads.values().all(Spread::waits)
     }
 }

@@ -3,11 +3,18 @@
 use crate::failure::{Failure, FailureKind};
 use crate::graph::{Compiled, Filler};
 use crate::ids::ToolName;
+use crate::journal::Item;
 use crate::run::{Run, Token};
 use crate::scope::{Moment, View};
 use crate::workflow::Action;
 use std::cell::Cell;
 use tramline_expr::{ExprError, Limits, Map, Str, Value};
+
+mod halt;
+mod wait;
+
+pub use halt::{halts, repeats};
+use wait::wait;
 
 /// What there is to do about a step.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,8 +35,19 @@ pub enum Work {
         /// With what.
         arguments: Value,
     },
+    /// A call for each of these items.
+    Spread {
+        /// Of what.
+        tool: ToolName,
+        /// The items, an array.
+        items: Value,
+    },
+    /// Nothing until then, in milliseconds since 1970.
+    Wait(i64),
 }
 
+/// More items are refused: each of them is a step with a call of its own.
+const ITEMS_MAX: usize = 100_000;
 /// Works out what a token's visit does. Pure: time, chance and the bounds come with the call.
 pub fn work(run: &Run, token: &Token, moment: Moment, limits: &Limits) -> Work {
     let view = View {
@@ -39,6 +57,11 @@ pub fn work(run: &Run, token: &Token, moment: Moment, limits: &Limits) -> Work {
         draws: Cell::new(0),
     };
     let node = run.graph.node(token.node);
+    if token.leave.given
+        && let Some((_, output)) = run.given.iter().find(|(at, _)| *at == token.node)
+    {
+        return done(output.clone());
+    }
     match (&node.action, run.graph.compiled(token.node)) {
         (Action::Entry, _) => done(run.started.input.clone()),
         (Action::Exit, _) => done(run.history.before(token.from, 1).unwrap_or_default()),
@@ -52,7 +75,7 @@ pub fn work(run: &Run, token: &Token, moment: Moment, limits: &Limits) -> Work {
             }
         }
         (Action::Call { tool, .. }, Compiled::Arguments(filler)) => {
-            match fill(filler, &view, limits) {
+            match fill(filler, &view, None, limits) {
                 Ok(arguments) => Work::Call {
                     tool: tool.clone(),
                     arguments: arguments.unwrap_or_default(),
@@ -60,17 +83,71 @@ pub fn work(run: &Run, token: &Token, moment: Moment, limits: &Limits) -> Work {
                 Err((source, error)) => Work::Failed(expression_failure(&node.id, &source, &error)),
             }
         }
+        (Action::Call { tool, .. }, Compiled::Each(items, _)) => {
+            match fill(items, &view, None, limits) {
+                Ok(items) => spread(&node.id, tool, items),
+                Err((source, error)) => Work::Failed(expression_failure(&node.id, &source, &error)),
+            }
+        }
+        (Action::Wait(time), Compiled::Time(filler)) => match fill(filler, &view, None, limits) {
+            Ok(value) => wait(&node.id, time, &value.unwrap_or_default(), moment.now_ms),
+            Err((source, error)) => Work::Failed(expression_failure(&node.id, &source, &error)),
+        },
         (Action::Choose { otherwise, .. }, Compiled::Rules(rules)) => {
             choose(&view, &node.id, rules, otherwise.as_ref(), limits)
         }
         // A graph is only built when all its nodes were compiled.
-        (Action::Compute { .. } | Action::Call { .. } | Action::Choose { .. }, _) => {
-            Work::Failed(Failure::new(
-                FailureKind::Expression,
-                format!("`{}` was not compiled", node.id),
-            ))
-        }
+        (
+            Action::Compute { .. } | Action::Call { .. } | Action::Choose { .. } | Action::Wait(_),
+            _,
+        ) => Work::Failed(Failure::new(
+            FailureKind::Expression,
+            format!("`{}` was not compiled", node.id),
+        )),
     }
+}
+
+/// The arguments of the call for one item of a step that is spread.
+pub fn item(run: &Run, item: Item, moment: Moment, limits: &Limits) -> Result<Value, Failure> {
+    let gone = || Failure::new(FailureKind::Expression, "the step is not spread any more");
+    let spread = run.spreads.get(&item.step).ok_or_else(gone)?;
+    let node = run.graph.node(spread.node);
+    let (Compiled::Each(_, filler), Some(each)) = (run.graph.compiled(spread.node), &node.each)
+    else {
+        return Err(gone());
+    };
+    let view = View {
+        run,
+        from: spread.from,
+        moment,
+        draws: Cell::new(0),
+    };
+    let one = spread
+        .items
+        .as_array()
+        .and_then(|all| all.get(item.index as usize));
+    let mut variables = Map::with_capacity(2);
+    variables.insert(each.name.clone(), one.cloned().unwrap_or_default());
+    variables.insert("index", item.index.into());
+    fill(filler, &view, Some(&variables), limits)
+        .map(Option::unwrap_or_default)
+        .map_err(|(source, error)| expression_failure(&node.id, &source, &error))
+}
+
+fn spread(id: &str, tool: &ToolName, items: Option<Value>) -> Work {
+    let items = match items {
+        None | Some(Value::Null) => Value::array([]),
+        Some(Value::Array(items)) => Value::Array(items),
+        // JSONata does not tell a list of one from the one.
+        Some(one) => Value::array([one]),
+    };
+    let count = items.as_array().map_or(0, <[Value]>::len);
+    if count > ITEMS_MAX {
+        let message = format!("`{id}` has {count} items, more than the {ITEMS_MAX} allowed");
+        return Work::Failed(Failure::new(FailureKind::Limit, message));
+    }
+    let tool = tool.clone();
+    Work::Spread { tool, items }
 }
 
 fn done(output: Value) -> Work {
@@ -117,17 +194,18 @@ fn choose(
 fn fill(
     filler: &Filler,
     view: &View<'_>,
+    variables: Option<&Map>,
     limits: &Limits,
 ) -> Result<Option<Value>, (String, ExprError)> {
     Ok(match filler {
         Filler::Literal(value) => Some(value.clone()),
         Filler::Expr(expression) => expression
-            .evaluate(&view.run.scope, view, limits)
+            .evaluate_with(Some(&view.run.scope), variables, view, limits)
             .map_err(|error| (expression.source().to_owned(), error))?,
         Filler::Object(fields) => {
             let mut map = Map::with_capacity(fields.len());
             for (key, field) in fields {
-                if let Some(value) = fill(field, view, limits)? {
+                if let Some(value) = fill(field, view, variables, limits)? {
                     map.insert(key.clone(), value);
                 }
             }
@@ -136,7 +214,7 @@ fn fill(
         Filler::Array(items) => {
             let filled = items
                 .iter()
-                .filter_map(|item| fill(item, view, limits).transpose());
+                .filter_map(|item| fill(item, view, variables, limits).transpose());
             Some(filled.collect::<Result<Vec<_>, _>>()?.into())
         }
     })

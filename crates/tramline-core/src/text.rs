@@ -1,4 +1,4 @@
-//! Small help with words: which known name did the writer mean, and how a name is shown.
+//! Small help with words: which known name was meant, how a name is shown, how long a time is.
 
 /// Names in messages are cut here, in characters: a message is read, not scrolled through.
 const NAME_CHARS_SHOWN: usize = 60;
@@ -43,9 +43,31 @@ pub fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<
         .map(|(_, name)| name)
 }
 
+/// The milliseconds of a text like `500ms`, `1.5s`, `2m`, `1h`.
+pub fn milliseconds(text: &str) -> Option<u64> {
+    /// Ten years: far above every bound that a time is held to.
+    const MS_MAX: f64 = 10.0 * 366.0 * 24.0 * 3_600_000.0;
+    let text = text.trim();
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "ms" => 1.0,
+        "s" => 1_000.0,
+        "m" | "min" => 60_000.0,
+        "h" => 3_600_000.0,
+        "d" => 86_400_000.0,
+        _ => return None,
+    };
+    let digits = digits.trim_end();
+    let plain = digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let number: f64 = digits.parse().ok().filter(|_| plain)?;
+    let ms = (number * unit).round();
+    // Bounds are checked by the caller; beyond this the conversion would only saturate.
+    (ms <= MS_MAX).then_some(ms as u64)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::{milliseconds, nearest};
 
     #[test]
     fn a_slip_is_understood_and_a_stranger_is_not() {
@@ -54,5 +76,25 @@ mod tests {
             Some("DO_CANCEL")
         );
         assert_eq!(nearest("zebra", ["DO_CANCEL", "START"].into_iter()), None);
+    }
+
+    #[test]
+    fn times_are_read_with_their_units() {
+        let cases = [
+            ("500ms", Some(500)),
+            ("5s", Some(5_000)),
+            ("1.5 s", Some(1_500)),
+            ("2m", Some(120_000)),
+            ("1h", Some(3_600_000)),
+            ("5", None),
+            ("-5s", None),
+            ("s", None),
+            ("1e9s", None),
+            ("99999999999h", None),
+            ("5 parsecs", None),
+        ];
+        for (text, ms) in cases {
+            assert_eq!(milliseconds(text), ms, "{text}");
+        }
     }
 }

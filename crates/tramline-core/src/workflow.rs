@@ -12,6 +12,9 @@ pub const DEFAULT_LABEL: &str = "default";
 /// The label a node finishes with when it failed.
 pub const ERROR_LABEL: &str = "error";
 
+/// The server whose tools are workflows: those of the documents at hand, and saved ones.
+pub const WORKFLOW_SERVER: &str = "workflow";
+
 /// A named graph with the schemas of what goes in and what comes out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Workflow {
@@ -63,6 +66,9 @@ pub struct Node {
     /// The author's word on whether the call may be repeated when nobody knows if it happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeatable: Option<bool>,
+    /// Over what the call is spread, if it is made once for each of several items.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub each: Option<Box<Each>>,
 }
 
 impl Node {
@@ -76,8 +82,34 @@ impl Node {
             retry: None,
             approval: None,
             repeatable: None,
+            each: None,
         }
     }
+}
+
+/// A call that is made once for each of several items, side by side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Each {
+    /// The items: an array, or one value that stands for itself.
+    pub items: Template,
+    /// The variable that holds the item, without its `$`; its place is `$index`.
+    pub name: Str,
+    /// How many of the calls may be under way at once.
+    pub width: u32,
+    /// What a failed item does.
+    #[serde(default)]
+    pub failures: ItemFailures,
+}
+
+/// What a failed item does to the step it belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ItemFailures {
+    /// The step fails with it, and what is still under way is cancelled.
+    #[default]
+    Stop,
+    /// It stands in the results at the item's place; the others go on.
+    Keep,
 }
 
 /// What a node does. Closed: a new kind must be thought through everywhere.
@@ -105,8 +137,20 @@ pub enum Action {
         /// The label when none holds. Without it, that is a failure.
         otherwise: Option<Str>,
     },
+    /// Lets time pass, and hands on the output of the node before.
+    Wait(Time),
     /// Ends the run with the output of the node before.
     Exit,
+}
+
+/// How long a [`Action::Wait`] lasts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Time {
+    /// So long: milliseconds, or text such as `5s`.
+    For(Template),
+    /// Until then: milliseconds since 1970, or a timestamp as text.
+    Until(Template),
 }
 
 /// One rule of a [`Action::Choose`].

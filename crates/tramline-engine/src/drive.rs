@@ -5,7 +5,7 @@
 //! only when its announcement is durable; a result is handed out only when its record is.
 
 use crate::clock;
-use crate::engine::Inner;
+use crate::engine::{Called, Inner};
 use crate::fault::Fault;
 use crate::ledger::Ledger;
 use crate::seams::{AppendError, Tool};
@@ -19,10 +19,10 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::time::Sleep;
 use tokio_util::sync::CancellationToken;
-use tramline_core::Value;
+use tramline_core::expr::Limits;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::{NodeIx, Seq, StepNo};
-use tramline_core::journal::{Event, Outcome, Pause};
+use tramline_core::journal::{Event, Outcome, Pause, TooLarge};
 use tramline_core::next::{Allowance, Due, Next, next};
 use tramline_core::run::{Run, Token};
 use tramline_core::scope::Moment;
@@ -30,6 +30,8 @@ use tramline_core::step::{self, Work};
 
 mod absorb;
 mod calls;
+mod spread;
+mod time;
 
 /// How long recorded events wait for more before they are sent, when nothing needs them sent.
 const PATIENCE: Duration = Duration::from_millis(5);
@@ -48,8 +50,8 @@ pub enum Ended {
 /// What comes back from something that was under way.
 enum Came {
     /// A call ended. The ticket tells it from a call that was given up under the same number.
-    Answer(StepNo, u64, Result<Value, Failure>),
-    /// The wait before another attempt is over.
+    Answer(StepNo, u64, Called),
+    /// The wait before another attempt is over, or the time that a step lets pass.
     Rested(StepNo),
     /// A server was asked about a tool.
     Found(NodeIx, Result<Arc<Tool>, Failure>),
@@ -118,6 +120,7 @@ impl Driver {
 
     /// Drives until the run ends or pauses, and everything about that is durable.
     pub(crate) async fn drive(mut self) -> Result<Ended, Fault> {
+        self.set_alarms();
         let ended = self.turn().await;
         for call in self.calls.values() {
             call.cancel.cancel();
@@ -209,9 +212,7 @@ impl Driver {
                         self.begin(due)?;
                     }
                 }
-                Next::Ask(pause) => {
-                    self.ledger.record(&mut self.run, Event::Paused { pause })?;
-                }
+                Next::Ask(pause) => self.ask(pause)?,
                 Next::Finish(outcome) => self.finish(outcome)?,
                 Next::Wait => return Ok(true),
             }
@@ -269,17 +270,28 @@ impl Driver {
         match due {
             Due::New(token) => self.enter(&token),
             Due::Again(step) => self.again(step),
+            Due::Item(item) => self.item(item),
+            Due::Gather(step) => self.gather(step),
         }
     }
 
-    fn enter(&mut self, token: &Token) -> Result<(), Fault> {
+    /// What an evaluation that begins now is given.
+    fn surroundings(&self) -> (Moment, Limits) {
         let moment = Moment {
             now_ms: clock::now_ms(),
             seed: self.inner.seed(),
         };
         let mut limits = self.inner.options.expressions;
         limits.deadline = Some(Instant::now() + self.inner.options.expression_time);
+        (moment, limits)
+    }
+
+    fn enter(&mut self, token: &Token) -> Result<(), Fault> {
+        let (moment, limits) = self.surroundings();
         let (step, node) = (self.run.steps + 1, token.node);
+        if let Some(reason) = step::halts(&self.run, token, moment, &limits) {
+            return self.ask(Pause::Break { node, reason });
+        }
         let event = match step::work(&self.run, token, moment, &limits) {
             Work::Done { label, output } => Event::StepFinished {
                 step,
@@ -292,24 +304,40 @@ impl Driver {
                 node,
                 failure,
             },
+            Work::Wait(until_ms) => return self.sleep(step, node, until_ms),
             Work::Call { tool, arguments } => {
                 let Some(repeatable) = self.repeatable(node, &tool) else {
                     return Ok(());
                 };
+                if step::repeats(&self.run, token) {
+                    return self.ask(Pause::Effect { node });
+                }
                 let event = Event::StepStarted {
                     step,
                     node,
                     attempt: 1,
                     arguments,
                     repeatable,
+                    of: None,
                 };
                 return match self.note(step, node, event)? {
                     Some(announced) => self.call(step, announced),
                     None => Ok(()),
                 };
             }
+            Work::Spread { items, .. } => {
+                if step::repeats(&self.run, token) {
+                    return self.ask(Pause::Effect { node });
+                }
+                Event::Spread { step, node, items }
+            }
         };
         self.note(step, node, event).map(drop)
+    }
+
+    fn ask(&mut self, pause: Pause) -> Result<(), Fault> {
+        let event = Event::Paused { pause };
+        self.ledger.record(&mut self.run, event).map(drop)
     }
 
     /// Records a step's event; what is too large for the journal fails the step instead.
@@ -318,10 +346,7 @@ impl Driver {
             Ok(seq) => Ok(Some(seq)),
             Err(Fault::TooLarge(how)) => {
                 let id = &self.run.graph.node(node).id;
-                let failure = Failure::new(
-                    FailureKind::Limit,
-                    format!("what goes into `{id}` or comes out of it is too large: {how}"),
-                );
+                let failure = too_large(&format!("what goes into `{id}` or comes out of it"), &how);
                 let event = Event::StepFailed {
                     step,
                     node,
@@ -363,13 +388,8 @@ impl Driver {
             }
         }
     }
+}
 
-    /// The alarm for the end of the run's time at work.
-    fn time_left(&self) -> Pin<Box<Sleep>> {
-        let most = self.run.graph.workflow.limits.active_ms_max;
-        let left = most
-            .saturating_sub(self.run.active_ms(clock::now_ms()))
-            .max(1);
-        Box::pin(tokio::time::sleep(Duration::from_millis(left)))
-    }
+fn too_large(what: &str, how: &TooLarge) -> Failure {
+    Failure::new(FailureKind::Limit, format!("{what} is too large: {how}"))
 }

@@ -6,28 +6,38 @@
 use crate::clock;
 use crate::fault::Fault;
 use crate::ledger::{Ledger, head, status};
-use crate::seams::{Append, AppendError, Page, RunFilter, Store, Tools};
+use crate::seams::{Append, AppendError, Page, RunFilter, Store, Tools, Workflows};
+use crate::shelf::Shelf;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tramline_core::graph::{Graph, Patch};
 use tramline_core::ids::{Checkpoint, RunId, Seq};
-use tramline_core::journal::{self, Answer, Entry, Event, Outcome, Policy, Started};
+use tramline_core::journal::{
+    self, Answer, Entry, Event, Outcome, Parent, Pause, Policy, Started, Watch,
+};
 use tramline_core::run::Run;
 use tramline_core::{Str, Value};
 
+mod child;
 mod close;
+mod debug;
 mod follow;
+mod fork;
 mod hold;
 mod load;
+mod options;
 
+pub(crate) use child::{Called, ChildCall};
+pub use debug::At;
 pub use follow::Follow;
+pub use fork::{Branch, Branched, Effects};
 pub use hold::Handle;
 pub use load::Loaded;
+pub use options::{Options, Scratch};
 
 /// An append that others keep overtaking is given up after so many tries.
 const OVERTAKEN_MAX: usize = 64;
@@ -36,40 +46,10 @@ const OVERTAKEN_MAX: usize = 64;
 #[derive(Clone)]
 pub struct Engine(Arc<Inner>);
 
-/// What the engine may use and how far it may go.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// How many steps of one run may be under way at once.
-    pub width: usize,
-    /// How long a call may take whose node says nothing about it.
-    pub call_timeout: Duration,
-    /// How long cancelled calls get to tell their servers.
-    pub cancel_grace: Duration,
-    /// The bounds of each evaluation.
-    pub expressions: tramline_core::expr::Limits,
-    /// How long one evaluation may take.
-    pub expression_time: Duration,
-    /// Who we are in the journal.
-    pub name: Str,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            // Enough for any layer people draw; servers have their own bounds.
-            width: 64,
-            call_timeout: Duration::from_secs(60),
-            cancel_grace: Duration::from_secs(2),
-            expressions: tramline_core::expr::Limits::default(),
-            expression_time: Duration::from_secs(2),
-            name: format!("process {}", std::process::id()).into(),
-        }
-    }
-}
-
 pub(crate) struct Inner {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) tools: Arc<dyn Tools>,
+    pub(crate) workflows: Arc<dyn Workflows>,
     pub(crate) options: Options,
     pub(crate) stop: CancellationToken,
     /// Drivers, and cancelled calls that still tell their servers.
@@ -102,6 +82,8 @@ pub struct Start {
     pub session: Option<Str>,
     /// Where the document and its servers are to be found again, in the front end's own words.
     pub origin: Value,
+    /// Where it is to halt.
+    pub watch: Option<Watch>,
 }
 
 impl Start {
@@ -113,16 +95,28 @@ impl Start {
             policy: Policy::Eager,
             session: None,
             origin: Value::Null,
+            watch: None,
         }
     }
 }
 
 impl Engine {
-    /// An engine over a store and tools.
+    /// An engine over a store and tools, without workflows that others can call.
     pub fn new(store: Arc<dyn Store>, tools: Arc<dyn Tools>, options: Options) -> Self {
+        Self::with_workflows(store, tools, Arc::new(Shelf::default()), options)
+    }
+
+    /// An engine whose runs can call these workflows.
+    pub fn with_workflows(
+        store: Arc<dyn Store>,
+        tools: Arc<dyn Tools>,
+        workflows: Arc<dyn Workflows>,
+        options: Options,
+    ) -> Self {
         Self(Arc::new(Inner {
             store,
             tools,
+            workflows,
             options,
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
@@ -135,32 +129,45 @@ impl Engine {
 
     /// Begins a run. It is driven by this process from now on.
     pub async fn start(&self, start: Start) -> Result<Handle, Fault> {
+        let at_ms = clock::now_ms();
+        let chance = u128::from(clock::random()) << 64 | u128::from(clock::random());
+        self.begin(RunId::new(at_ms, chance), at_ms, start, None)
+    }
+
+    /// Begins a run under a name that is given.
+    fn begin(
+        &self,
+        id: RunId,
+        at_ms: i64,
+        start: Start,
+        parent: Option<Parent>,
+    ) -> Result<Handle, Fault> {
         let Start {
             graph,
             input,
             policy,
             session,
             origin,
+            watch,
         } = start;
         graph.check_input(&input).map_err(|flaws| Fault::BadInput {
             workflow: graph.workflow.name.to_string(),
             flaws,
         })?;
-        let at_ms = clock::now_ms();
-        let chance = u128::from(clock::random()) << 64 | u128::from(clock::random());
-        let id = RunId::new(at_ms, chance);
-        let workflow = Arc::clone(&graph.workflow);
-        let by = self.0.options.name.clone();
         let started = Started {
-            workflow,
+            workflow: Arc::clone(&graph.workflow),
             input,
             policy,
             session,
-            by,
+            by: self.0.options.name.clone(),
             origin,
+            parent,
+            fork: None,
+            watch,
         };
         let event = Event::Started(Box::new(started.clone()));
-        let run = Run::begin(id, graph, started, at_ms);
+        let run = Run::begin(id, graph, started, at_ms)
+            .map_err(|illegal| Fault::Refused(illegal.message))?;
         let mut ledger = Ledger::new(Arc::clone(&self.0.store), 0, 0);
         ledger.open(Entry {
             seq: 1,
@@ -227,7 +234,9 @@ impl Engine {
 
     /// Ends a run, wherever it is driven. Calls under way are cancelled.
     pub async fn abort(&self, id: &RunId, by: Str, why: Option<String>) -> Result<(), Fault> {
-        self.say(id, |_| {
+        let mut children = Vec::new();
+        self.say(id, |run| {
+            children = waited_for(run);
             Ok(Event::Finished {
                 outcome: Outcome::Aborted {
                     by: by.clone(),
@@ -235,7 +244,12 @@ impl Engine {
                 },
             })
         })
-        .await
+        .await?;
+        // What waits for nobody any more ends too; one that ended meanwhile needs nothing.
+        for child in children {
+            let _ = Box::pin(self.abort(&child, by.clone(), why.clone())).await;
+        }
+        Ok(())
     }
 
     /// Appends one event after whatever is there, if it may follow that.
@@ -285,6 +299,10 @@ impl Engine {
         )))
     }
 
+    pub(crate) fn of(inner: Arc<Inner>) -> Self {
+        Self(inner)
+    }
+
     /// The runs that fit the filter, newest first.
     pub async fn runs(&self, filter: RunFilter) -> Result<Page, Fault> {
         Ok(self.0.store.runs(filter).await?)
@@ -295,9 +313,18 @@ impl Engine {
         self.0.load(id).await
     }
 
+    pub(crate) fn options(&self) -> &Options {
+        &self.0.options
+    }
+
     /// The store behind the engine.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.0.store
+    }
+
+    /// The workflows that runs can call by name.
+    pub fn workflows(&self) -> &Arc<dyn Workflows> {
+        &self.0.workflows
     }
 
     /// The tools behind the engine.
@@ -306,9 +333,27 @@ impl Engine {
     }
 }
 
+/// The paused runs that a run waits for.
+fn waited_for(run: &Run) -> Vec<RunId> {
+    let child = |pause: &Pause| match pause {
+        Pause::Child { run, .. } => Some(run.clone()),
+        Pause::Layer { .. }
+        | Pause::Approval { .. }
+        | Pause::InDoubt { .. }
+        | Pause::Break { .. }
+        | Pause::Effect { .. } => None,
+    };
+    run.pauses.values().filter_map(child).collect()
+}
+
 impl Inner {
     pub(crate) fn live(&self) -> MutexGuard<'_, HashMap<RunId, Arc<Live>>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether workflows are called as runs of their own, and not as tools like any other.
+    pub(crate) fn runs_workflows(&self) -> bool {
+        self.options.workflows
     }
 
     /// A seed that no other step of this process gets.

@@ -1,6 +1,6 @@
 //! Makes workflows happen: drives runs by asking the core what comes next and doing it.
 //!
-//! Async, and free of vendors: what stores, calls and completes stands behind three [`seams`].
+//! Async, and free of vendors: what stores, calls and completes stands behind [`seams`].
 
 pub mod clock;
 mod drive;
@@ -10,14 +10,20 @@ mod ledger;
 mod lookout;
 mod perform;
 mod recover;
+mod replay;
 pub mod seams;
+mod shelf;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod toolbox;
 
 pub use drive::Ended;
-pub use engine::{Engine, Follow, Handle, Loaded, Options, Start};
+pub use engine::{
+    At, Branch, Branched, Effects, Engine, Follow, Handle, Loaded, Options, Scratch, Start,
+};
 pub use fault::Fault;
 pub use ledger::status;
 pub use recover::Recovered;
+pub use replay::Replayed;
+pub use shelf::Shelf;
 pub use toolbox::Toolbox;

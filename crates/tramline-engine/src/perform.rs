@@ -1,5 +1,6 @@
 //! One attempt of one step: the call, its time-out, its cancellation.
 
+use crate::engine::{Called, ChildCall, Engine};
 use crate::seams::{Call, Tools};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +22,28 @@ pub(crate) struct Attempt {
     /// How long it may take in all, if its node says so: progress does not extend that.
     pub(crate) most: Option<Duration>,
     pub(crate) cancel: CancellationToken,
+}
+
+/// Runs a workflow as a step and waits for it, at most for the time its node gives.
+pub(crate) async fn workflow(engine: &Engine, call: ChildCall, most_ms: Option<u64>) -> Called {
+    let (name, cancel) = (call.name.clone(), call.cancel.clone());
+    let called = engine.call_workflow(call);
+    let Some(most) = most_ms.map(Duration::from_millis) else {
+        return called.await;
+    };
+    tokio::pin!(called);
+    match tokio::time::timeout(most, &mut called).await {
+        Ok(called) => called,
+        Err(_) => {
+            cancel.cancel();
+            let _ = tokio::time::timeout(CANCEL_GRACE, &mut called).await;
+            let message = format!(
+                "workflow `{name}` did not end within {} ms",
+                most.as_millis()
+            );
+            Called::Answer(Err(Failure::new(FailureKind::Timeout, message)))
+        }
+    }
 }
 
 /// The key that stays the same for every repetition of a step.

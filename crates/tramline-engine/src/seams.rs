@@ -1,4 +1,4 @@
-//! The three seams: where runs are kept, what can be called, what completes text.
+//! The seams: where runs are kept, what can be called, what completes text, what has a name.
 //!
 //! Few methods, plain data. Each has an in-memory fake and a contract suite in `testing`, and
 //! every implementation passes that suite.
@@ -6,9 +6,11 @@
 mod model;
 mod store;
 mod tools;
+mod workflows;
 
 pub use model::{Answer, Message, Model, Prompt, Role};
 pub use store::{
     Append, AppendError, Chunk, Claim, Head, Page, RunFilter, RunRow, Status, Store, StoreFault,
 };
 pub use tools::{Call, Hints, Listing, Progress, Tool, Tools};
+pub use workflows::{Callable, Workflows};

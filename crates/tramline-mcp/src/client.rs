@@ -26,7 +26,7 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 use pool::Server;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -137,7 +137,8 @@ pub enum State {
 
 /// All configured servers. Dropping this stops them; [`Servers::shutdown`] also waits for that.
 pub struct Servers {
-    servers: BTreeMap<Str, Arc<Server>>,
+    servers: RwLock<BTreeMap<Str, Arc<Server>>>,
+    options: Arc<Options>,
     closing: CancellationToken,
     tasks: TaskTracker,
 }
@@ -146,18 +147,50 @@ impl Servers {
     /// The servers of these configurations; none is started yet. Of two with one name the later
     /// stays.
     pub fn new(configs: impl IntoIterator<Item = ServerConfig>, options: Options) -> Self {
-        let (closing, tasks) = (CancellationToken::new(), TaskTracker::new());
-        let options = Arc::new(options);
-        let servers = configs.into_iter().map(|config| {
+        let servers = Self {
+            servers: RwLock::default(),
+            options: Arc::new(options),
+            closing: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        };
+        servers.replace(configs);
+        servers
+    }
+
+    /// Has the servers of these configurations from now on. One whose configuration is the same
+    /// goes on as it is; one that is gone or changed is stopped when its calls have ended.
+    pub fn replace(&self, configs: impl IntoIterator<Item = ServerConfig>) {
+        let mut servers = self.servers.write().unwrap_or_else(PoisonError::into_inner);
+        let mut before = std::mem::take(&mut *servers);
+        for config in configs {
             let name = config.name.clone();
-            let (options, closing, tasks) = (options.clone(), closing.clone(), tasks.clone());
-            (name, Arc::new(Server::new(config, options, closing, tasks)))
-        });
-        Self {
-            servers: servers.collect(),
-            closing,
-            tasks,
+            let same = before.get(&name).is_some_and(|old| *old.config() == config);
+            let kept = same.then(|| before.remove(&name)).flatten();
+            let server = kept.unwrap_or_else(|| {
+                let (options, closing) = (self.options.clone(), self.closing.child_token());
+                Arc::new(Server::new(config, options, closing, self.tasks.clone()))
+            });
+            servers.insert(name, server);
         }
+        drop(servers);
+        for old in before.into_values() {
+            self.tasks.spawn(old.retire());
+        }
+    }
+
+    /// One server's tools, or why it cannot be asked; nothing where there is no such server.
+    pub async fn list_of(&self, server: &str) -> Option<Result<Vec<Arc<Tool>>, Failure>> {
+        let found = self.read().get(server).cloned()?;
+        Some(found.list().await)
+    }
+
+    /// The names of all servers.
+    pub fn names(&self) -> Vec<Str> {
+        self.read().keys().cloned().collect()
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<Str, Arc<Server>>> {
+        self.servers.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Stops every server and waits until no child is left. Calls that run or come later fail.
@@ -169,17 +202,14 @@ impl Servers {
 
     /// How each server is, in the order of their names.
     pub fn status(&self) -> Vec<Status> {
-        self.servers
-            .values()
-            .map(|server| server.status())
-            .collect()
+        self.read().values().map(|server| server.status()).collect()
     }
 
-    fn server(&self, name: &ToolName) -> Result<&Arc<Server>, Failure> {
-        self.servers.get(&name.server).ok_or_else(|| {
+    fn server(&self, name: &ToolName) -> Result<Arc<Server>, Failure> {
+        let servers = self.read();
+        servers.get(&name.server).cloned().ok_or_else(|| {
             let says = format!("no server `{}` is configured", name.server);
-            let known = self.servers.keys().map(Str::as_str);
-            catalog::unknown(says, &name.server, known)
+            catalog::unknown(says, &name.server, servers.keys().map(Str::as_str))
         })
     }
 }
@@ -193,7 +223,7 @@ impl Drop for Servers {
 #[async_trait]
 impl Tools for Servers {
     fn known(&self, name: &ToolName) -> Option<Arc<Tool>> {
-        self.servers.get(&name.server)?.catalog().get(&name.tool)
+        self.read().get(&name.server)?.catalog().get(&name.tool)
     }
 
     async fn find(&self, name: &ToolName) -> Result<Arc<Tool>, Failure> {
@@ -201,7 +231,8 @@ impl Tools for Servers {
     }
 
     async fn list(&self) -> Vec<Listing> {
-        let listings = self.servers.values().map(async |server| Listing {
+        let servers: Vec<_> = self.read().values().cloned().collect();
+        let listings = servers.iter().map(async |server| Listing {
             server: server.name().clone(),
             tools: server.list().await,
         });

@@ -1,89 +1,145 @@
-//! Tramline as an MCP server: lists what there is and hands each call to its front end.
+//! Tramline as an MCP server: graphs and toolsets for any client, over pipes and over HTTP.
 
-use rmcp::handler::server::ServerHandler;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
-};
-use rmcp::service::{RequestContext, RoleServer};
-use rmcp::{ErrorData, ServiceExt};
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use audience::Audience;
+use connection::Connection;
+use offer::Offer;
+use rmcp::ServiceExt;
+use rmcp::model::Tool;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tramline_core::Value;
 use tramline_core::graph::Graph;
-use tramline_core::text::nearest;
-use tramline_core::{Str, Value};
 use tramline_engine::{Engine, Fault};
 
+mod about;
+mod audience;
+mod connection;
+mod debug;
+mod effects;
 mod graph_tools;
 mod http;
+mod offer;
 mod reply;
 mod teller;
+mod toolset;
 
+pub use about::About;
 pub use http::{Http, HttpFault};
-
-/// What a server says of itself.
-#[derive(Clone, Debug, Default)]
-pub struct About {
-    /// Its name.
-    pub name: Str,
-    /// Its version.
-    pub version: Str,
-    /// A title for people.
-    pub title: Option<Str>,
-    /// How to use it, for agents.
-    pub instructions: Option<Str>,
-}
+pub use offer::NameTaken;
+pub use toolset::{Toolset, UnknownToolset};
 
 /// The MCP server. Clones share everything; it keeps nothing of a connection.
 #[derive(Clone)]
 pub struct Server(Arc<Shared>);
 
+/// Graphs that can be offered: their names are free.
+pub struct Prepared(Arc<Offer>);
+
 struct Shared {
     engine: Engine,
-    about: About,
-    graphs: BTreeMap<Str, Served>,
-    listed: Vec<Tool>,
+    toolsets: Vec<Toolset>,
+    offer: RwLock<Arc<Offer>>,
+    /// The list as clients were last told that it is.
+    told: Mutex<Vec<Tool>>,
+    audience: Audience,
 }
 
-/// A graph with where it comes from.
-type Served = (Arc<Graph>, Value);
+impl Shared {
+    fn offer(&self) -> Arc<Offer> {
+        let offer = self.offer.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&offer)
+    }
 
-/// The same name was given to two graphs.
-#[derive(Debug, thiserror::Error)]
-#[error("two graphs are called `{0}`: a tool's name must be one graph's alone")]
-pub struct TwoAlike(Str);
+    /// The tools as `tools/list` shows them, with what is known by now.
+    fn listed(&self) -> Vec<Tool> {
+        self.offer().list(self.engine.tools().as_ref())
+    }
+
+    /// Tells everybody if the list is not the one they know.
+    fn tell(&self) {
+        let listed = self.listed();
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if *told != listed {
+            *told = listed;
+            self.audience.changed();
+        }
+    }
+
+    /// After a call: its servers run now, and may have said something of their tools.
+    fn learn(&self) {
+        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let silent = told.iter().any(|tool| tool.annotations.is_none());
+        drop(told);
+        if silent {
+            self.tell();
+        }
+    }
+}
 
 impl Server {
-    /// A server of these graphs, each one a tool, with where they are to be found again.
+    /// A server of these toolsets; each graph is a tool, with where it is to be found again.
     pub fn new(
         engine: Engine,
         about: About,
+        toolsets: &[Toolset],
         graphs: impl IntoIterator<Item = (Arc<Graph>, Value)>,
-    ) -> Result<Self, TwoAlike> {
-        let mut named = BTreeMap::new();
-        let mut listed = Vec::new();
-        for (graph, origin) in graphs {
-            let name = graph.workflow.name.clone();
-            listed.push(graph_tools::describe(&graph));
-            if named.insert(name.clone(), (graph, origin)).is_some() {
-                return Err(TwoAlike(name));
-            }
-        }
+    ) -> Result<Self, NameTaken> {
+        let offer = Offer::new(about, toolsets, graphs)?;
+        let told = offer.list(engine.tools().as_ref());
         Ok(Self(Arc::new(Shared {
             engine,
-            about,
-            graphs: named,
-            listed,
+            toolsets: toolsets.to_vec(),
+            offer: RwLock::new(Arc::new(offer)),
+            told: Mutex::new(told),
+            audience: Audience::default(),
         })))
+    }
+
+    /// Makes ready to offer these graphs instead; nothing changes before [`Server::offer`].
+    pub fn prepare(
+        &self,
+        about: About,
+        graphs: impl IntoIterator<Item = (Arc<Graph>, Value)>,
+    ) -> Result<Prepared, NameTaken> {
+        let offer = Offer::new(about, &self.0.toolsets, graphs)?;
+        Ok(Prepared(Arc::new(offer)))
+    }
+
+    /// Offers what was prepared from now on, all at once. Calls under way keep their graphs.
+    pub fn offer(&self, prepared: Prepared) {
+        *self.0.offer.write().unwrap_or_else(PoisonError::into_inner) = prepared.0;
+        self.0.tell();
+    }
+
+    /// Looks again at what is known of the tools that graphs call; clients are told if that
+    /// changes what they were told.
+    pub fn refresh(&self) {
+        self.0.tell();
+    }
+
+    /// Warns every client that listens.
+    pub fn warn(&self, message: &str) {
+        self.0.audience.warn(message);
     }
 
     /// Serves over standard input and output until the client goes.
     pub async fn serve_stdio(self) -> Result<(), Fault> {
+        let (input, output) = rmcp::transport::io::stdio_pipes();
+        self.serve_over(input, output).await
+    }
+
+    /// Serves one client over these streams until it goes.
+    pub async fn serve_over(
+        self,
+        input: impl AsyncRead + Send + Unpin + 'static,
+        output: impl AsyncWrite + Send + Unpin + 'static,
+    ) -> Result<(), Fault> {
         let broken = |error: &dyn std::fmt::Display| {
-            Fault::Refused(format!("the connection over standard input broke: {error}"))
+            Fault::Refused(format!("the connection to the client broke: {error}"))
         };
         let running = self
-            .serve(rmcp::transport::io::stdio_pipes())
+            .connection()
+            .serve((input, output))
             .await
             .map_err(|error| broken(&error))?;
         running
@@ -92,50 +148,8 @@ impl Server {
             .map(drop)
             .map_err(|error| broken(&error))
     }
-}
 
-impl ServerHandler for Server {
-    fn get_info(&self) -> ServerConfig {
-        let about = &self.0.about;
-        let mut server = Implementation::new(about.name.as_str(), about.version.as_str());
-        if let Some(title) = &about.title {
-            server = server.with_title(title.as_str());
-        }
-        let capabilities = ServerCapabilities::builder().enable_tools().build();
-        let info = ServerConfig::new(capabilities).with_server_info(server);
-        match &about.instructions {
-            Some(instructions) => info.with_instructions(instructions.as_str()),
-            None => info,
-        }
-    }
-
-    async fn list_tools(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.0.listed.clone()))
-    }
-
-    fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.0.listed.iter().find(|tool| tool.name == name).cloned()
-    }
-
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let Some((graph, origin)) = self.0.graphs.get(request.name.as_ref()) else {
-            let near = nearest(&request.name, self.0.graphs.keys().map(Str::as_str))
-                .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-            let message = format!("there is no tool `{}`{near}", request.name);
-            return Err(ErrorData::invalid_params(message, None));
-        };
-        Ok(
-            graph_tools::call(&self.0.engine, graph, origin, request, context)
-                .await
-                .into(),
-        )
+    fn connection(&self) -> Connection {
+        Connection::new(Arc::clone(&self.0))
     }
 }

@@ -18,6 +18,7 @@ mod frames;
 mod graph;
 mod input;
 mod output;
+mod probe;
 mod progress;
 mod run;
 mod runs;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use tramline_builtin::{Allowed, Builtin, SERVER};
 use tramline_core::formats::yaml_graph::Document;
 use tramline_core::{Str, Value};
-use tramline_engine::seams::Store;
-use tramline_engine::{Engine, Options, Toolbox};
+use tramline_engine::seams::{Callable, Store};
+use tramline_engine::{Engine, Options, Scratch, Shelf, Toolbox};
 use tramline_mcp::client::{self, Servers};
 use tramline_mcp::config::{ConfigFlaw, ServerConfig, read, read_servers};
 use tramline_store::Sqlite;
@@ -20,6 +20,19 @@ pub struct House {
     pub engine: Engine,
     /// The downstream servers.
     pub servers: Arc<Servers>,
+    /// The documents' workflows, which runs can call by name.
+    pub shelf: Arc<Shelf>,
+    /// The tools that need no server.
+    pub builtin: Arc<Builtin>,
+}
+
+/// What can be called, without anything to run it.
+#[derive(Clone)]
+pub struct Equipment {
+    /// The downstream servers.
+    pub servers: Arc<Servers>,
+    /// The tools that need no server.
+    pub builtin: Arc<Builtin>,
 }
 
 /// Why the parts could not be put together.
@@ -57,8 +70,11 @@ pub fn configured(config: &Config) -> Result<Vec<ServerConfig>, Trouble> {
     }
 }
 
-/// Opens the store and puts an engine over it, with the documents' servers and the configured ones.
-pub fn open(config: &Config, documents: &[Document]) -> Result<House, Trouble> {
+/// The servers of these documents and the configured ones.
+pub fn servers<'d>(
+    config: &Config,
+    documents: impl IntoIterator<Item = &'d Document>,
+) -> Result<Vec<ServerConfig>, Trouble> {
     let mut servers: BTreeMap<Str, ServerConfig> = configured(config)?
         .into_iter()
         .map(|server| (server.name.clone(), server))
@@ -68,22 +84,59 @@ pub fn open(config: &Config, documents: &[Document]) -> Result<House, Trouble> {
         let own = read_servers(&document.servers, "/mcpServers").map_err(Trouble::Servers)?;
         servers.extend(own.into_iter().map(|server| (server.name.clone(), server)));
     }
-    let servers = Arc::new(Servers::new(
-        servers.into_values(),
-        client::Options::default(),
-    ));
+    Ok(servers.into_values().collect())
+}
+
+/// What these documents can call. Nothing is started yet.
+pub fn equip<'d>(
+    config: &Config,
+    documents: impl IntoIterator<Item = &'d Document>,
+) -> Result<Equipment, Trouble> {
+    let servers = servers(config, documents)?;
     let allowed = Allowed {
         roots: config.roots.clone(),
         hosts: config.hosts.clone(),
     };
-    let builtin = Arc::new(Builtin::new(allowed)?);
-    let tools = Toolbox::new(Arc::clone(&servers) as _).with(SERVER, builtin);
+    Ok(Equipment {
+        servers: Arc::new(Servers::new(servers, client::Options::default())),
+        builtin: Arc::new(Builtin::new(allowed)?),
+    })
+}
+
+/// Opens the store and puts an engine over it, with the documents' servers and the configured ones.
+pub fn open<'d>(
+    config: &Config,
+    documents: impl IntoIterator<Item = &'d Document>,
+) -> Result<House, Trouble> {
+    let documents: Vec<_> = documents.into_iter().collect();
+    let shelf = Shelf::new(documents.iter().copied().flat_map(callables));
+    let shelf = Arc::new(shelf);
+    let Equipment { servers, builtin } = equip(config, documents)?;
+    let tools = Toolbox::new(Arc::clone(&servers) as _).with(SERVER, Arc::clone(&builtin) as _);
     let store: Arc<dyn Store> = match &config.data_dir {
         Some(dir) => Arc::new(Sqlite::open(dir)?),
         None => Arc::new(Sqlite::in_memory()?),
     };
-    let engine = Engine::new(store, Arc::new(tools), Options::default());
-    Ok(House { engine, servers })
+    let workflows = Arc::clone(&shelf) as _;
+    let options = Options {
+        scratch: Some(Scratch::new(|| Ok(Arc::new(Sqlite::in_memory()?)))),
+        ..Options::default()
+    };
+    let engine = Engine::with_workflows(store, Arc::new(tools), workflows, options);
+    Ok(House {
+        engine,
+        servers,
+        shelf,
+        builtin,
+    })
+}
+
+/// A document's workflows as others can call them. They run where their caller runs.
+pub fn callables(document: &Document) -> impl Iterator<Item = Callable> + '_ {
+    document.workflows.iter().map(|graph| Callable {
+        graph: Arc::clone(graph),
+        origin: Value::Null,
+    })
 }
 
 /// Where a run's document and servers are to be found again, as its journal keeps it.
@@ -131,6 +184,14 @@ impl Origin {
 }
 
 impl House {
+    /// What can be called here.
+    pub fn equipment(&self) -> Equipment {
+        Equipment {
+            servers: Arc::clone(&self.servers),
+            builtin: Arc::clone(&self.builtin),
+        }
+    }
+
     /// Stops driving and ends the downstream servers.
     pub async fn close(self) {
         self.engine.close().await;

@@ -14,6 +14,7 @@ use crate::workflow::{Action, DEFAULT_LABEL, ERROR_LABEL, Edge, Limits, Node, Wo
 use std::collections::HashSet;
 use tramline_expr::{Str, Value};
 
+mod batch;
 mod declared;
 mod editor;
 mod nodes;

@@ -22,8 +22,10 @@ pub(super) enum Step {
 /// The way to a part of a node's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Path {
-    /// The node's id.
+    /// The node's id, or the name of a variable.
     pub(super) root: Str,
+    /// Whether it is a variable: the item of a call that is spread over many.
+    pub(super) variable: bool,
     /// From its output to the part.
     pub(super) steps: Vec<Step>,
 }
@@ -57,9 +59,20 @@ pub(super) enum Piece {
 }
 
 impl Path {
+    /// The way to a part of the output of the node with this id.
+    pub(super) fn new(root: impl Into<Str>, steps: Vec<Step>) -> Self {
+        Self {
+            root: root.into(),
+            variable: false,
+            steps,
+        }
+    }
+
     /// The path as JSONata.
     pub(super) fn jsonata(&self) -> String {
-        let mut source = if is_quotable(&self.root) {
+        let mut source = if self.variable {
+            format!("${}", self.root)
+        } else if is_quotable(&self.root) {
             quoted(&self.root)
         } else {
             format!("$lookup($, {})", text(&self.root))
@@ -90,6 +103,7 @@ impl Path {
             Some((_, before)) => {
                 let parent = Self {
                     root: self.root.clone(),
+                    variable: self.variable,
                     steps: before.to_vec(),
                 };
                 let has = text(&format!(

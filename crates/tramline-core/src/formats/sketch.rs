@@ -21,6 +21,8 @@ pub(super) struct Sources<'t> {
     pub(super) tool: Option<At<'t>>,
     /// The arguments of its call.
     pub(super) arguments: Option<At<'t>>,
+    /// The items that its call is spread over.
+    pub(super) items: Option<At<'t>>,
     /// Its expression.
     pub(super) expression: Option<At<'t>>,
     /// The list of its rules.
@@ -34,6 +36,7 @@ impl<'t> Sources<'t> {
             id,
             tool: None,
             arguments: None,
+            items: None,
             expression: None,
             rules: None,
         }
@@ -97,14 +100,7 @@ impl<'t> Sketch<'t> {
         mut flaws: Flaws,
     ) -> Result<Document, Vec<Flaw>> {
         let calls = self.calls();
-        // Saved workflows are found when they are called; nobody configures them.
-        let saved = |call: &CallSite| call.name.server == WORKFLOWS;
-        if calls.iter().any(saved) {
-            let others: Vec<_> = calls.iter().filter(|call| !saved(call)).cloned().collect();
-            calls::check_servers(&others, &servers, elsewhere, &mut flaws);
-        } else {
-            calls::check_servers(&calls, &servers, elsewhere, &mut flaws);
-        }
+        calls::check_servers(&calls, &servers, elsewhere, &mut flaws);
         let workflow = Arc::new(std::mem::take(&mut self.workflow));
         let (graph, problems) = match Graph::build(Arc::clone(&workflow)) {
             Ok((graph, problems)) => (Some(graph), problems),
@@ -159,19 +155,17 @@ impl<'t> Sketch<'t> {
                 let at = sources.arguments.unwrap_or(sources.id).find(pointer);
                 at.get("expr").unwrap_or(at)
             }
+            Part::Items => sources.items.unwrap_or(sources.id).find(pointer),
             Part::Expression => sources.expression.unwrap_or(sources.id),
             Part::Rule(rule) => {
                 let list = sources.rules.unwrap_or(sources.id);
                 let rule = list.items().nth(rule).and_then(|rule| rule.get("rule"));
                 rule.map_or(sources.id, |rule| rule.find(pointer))
             }
-            Part::Schema(_) => sources.id,
+            Part::Schema(_) | Part::Time => sources.id,
         }
     }
 }
-
-/// The server whose tools are saved workflows.
-pub(super) const WORKFLOWS: &str = "workflow";
 
 /// A document of one workflow speaks for itself by that workflow's name.
 fn info(workflow: &Workflow) -> ServerInfo {

@@ -9,6 +9,7 @@ use crate::graph::Graph;
 use std::sync::Arc;
 use tramline_expr::{Str, Value};
 
+mod acts;
 mod arguments;
 pub(super) mod calls;
 pub(super) mod care;

@@ -6,7 +6,7 @@ use crate::flaw::{Code, Severity};
 use crate::ids::NodeIx;
 use crate::scope::{self, HistoryFunction};
 use crate::text::nearest;
-use crate::workflow::{Action, Template, Workflow};
+use crate::workflow::{Action, Each, Template, Time, Workflow};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tramline_expr::{ExprError, Expression, HostCall, Rule, Str};
@@ -181,9 +181,10 @@ fn compile_nodes(
         compiler.node = NodeIx(at as u32);
         compiled.push(match &node.action {
             Action::Entry | Action::Exit => Compiled::Plain,
-            Action::Call { arguments, .. } => compiler
-                .template(arguments, &mut String::new())
-                .map_or(Compiled::Plain, Compiled::Arguments),
+            Action::Call { arguments, .. } => compiler.call(arguments, node.each.as_deref()),
+            Action::Wait(Time::For(time) | Time::Until(time)) => compiler
+                .template(time, Part::Time, &mut String::new())
+                .map_or(Compiled::Plain, Compiled::Time),
             Action::Compute { expression } => compiler
                 .expression(expression, Part::Expression, "")
                 .map_or(Compiled::Plain, Compiled::Expression),
@@ -209,16 +210,30 @@ struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
-    fn template(&mut self, template: &Template, pointer: &mut String) -> Option<Filler> {
+    fn call(&mut self, arguments: &Template, each: Option<&Each>) -> Compiled {
+        // Both are compiled, so that every problem is found.
+        let arguments = self.template(arguments, Part::Arguments, &mut String::new());
+        let items = each.map(|each| self.template(&each.items, Part::Items, &mut String::new()));
+        match (arguments, items) {
+            (Some(arguments), None) => Compiled::Arguments(arguments),
+            (Some(arguments), Some(Some(items))) => Compiled::Each(items, arguments),
+            (None, _) | (_, Some(None)) => Compiled::Plain,
+        }
+    }
+
+    fn template(
+        &mut self,
+        template: &Template,
+        part: Part,
+        pointer: &mut String,
+    ) -> Option<Filler> {
         match template {
             Template::Literal(value) => Some(Filler::Literal(value.clone())),
-            Template::Expr(source) => self
-                .expression(source, Part::Arguments, pointer)
-                .map(Filler::Expr),
+            Template::Expr(source) => self.expression(source, part, pointer).map(Filler::Expr),
             Template::Object(fields) => {
-                let filled = fields
-                    .iter()
-                    .map(|(key, value)| Some((key.clone(), self.below(pointer, key, value)?)));
+                let filled = fields.iter().map(|(key, value)| {
+                    Some((key.clone(), self.below(part, pointer, key, value)?))
+                });
                 // Every field is compiled, so that every problem is found, before any is given up.
                 let filled: Vec<_> = filled.collect();
                 filled
@@ -230,7 +245,7 @@ impl Compiler<'_> {
                 let filled: Vec<_> = items
                     .iter()
                     .enumerate()
-                    .map(|(at, item)| self.below(pointer, &at.to_string(), item))
+                    .map(|(at, item)| self.below(part, pointer, &at.to_string(), item))
                     .collect();
                 filled
                     .into_iter()
@@ -240,11 +255,17 @@ impl Compiler<'_> {
         }
     }
 
-    fn below(&mut self, pointer: &mut String, key: &str, value: &Template) -> Option<Filler> {
+    fn below(
+        &mut self,
+        part: Part,
+        pointer: &mut String,
+        key: &str,
+        value: &Template,
+    ) -> Option<Filler> {
         let length = pointer.len();
         pointer.push('/');
         pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
-        let filled = self.template(value, pointer);
+        let filled = self.template(value, part, pointer);
         pointer.truncate(length);
         filled
     }

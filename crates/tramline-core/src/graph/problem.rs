@@ -44,6 +44,10 @@ pub enum Spot {
 pub enum Part {
     /// The arguments of a call.
     Arguments,
+    /// The items that a call is spread over.
+    Items,
+    /// The time of a wait.
+    Time,
     /// The expression of a computation.
     Expression,
     /// One rule of a choice, by its place.

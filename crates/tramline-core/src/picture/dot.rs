@@ -44,6 +44,7 @@ fn form(kind: Kind) -> &'static str {
         Kind::Call => "shape=box",
         Kind::Compute => "shape=parallelogram, margin=0",
         Kind::Choose => "shape=diamond, margin=0",
+        Kind::Wait => "shape=hexagon, margin=0",
         Kind::Exit => "shape=box, style=rounded, peripheries=2",
     }
 }

@@ -50,6 +50,7 @@ fn brackets(kind: Kind) -> (&'static str, &'static str) {
         Kind::Call => ("[", "]"),
         Kind::Compute => ("[/", "/]"),
         Kind::Choose => ("{", "}"),
+        Kind::Wait => ("{{", "}}"),
         Kind::Exit => ("(((", ")))"),
     }
 }

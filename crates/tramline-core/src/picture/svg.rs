@@ -170,6 +170,14 @@ fn outline(kind: Kind, placed: &Placed, inside: f64) -> String {
                 r - slant
             )
         }
+        Kind::Wait => {
+            let slant = 14.0;
+            let (l, r, t, b) = (x - w, x + w, y - h, y + h);
+            let (inner, outer) = (l + slant, r - slant);
+            format!(
+                "M{inner:.1} {t:.1}L{outer:.1} {t:.1}L{r:.1} {y:.1}L{outer:.1} {b:.1}L{inner:.1} {b:.1}L{l:.1} {y:.1}z"
+            )
+        }
         Kind::Choose => format!(
             "M{x:.1} {:.1}L{:.1} {y:.1}L{x:.1} {:.1}L{:.1} {y:.1}z",
             y - h,

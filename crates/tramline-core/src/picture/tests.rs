@@ -3,9 +3,8 @@
 use super::layout::Placed;
 use super::*;
 use crate::formats::yaml_graph;
-use crate::workflow::{Choice, Edge, Retry, Template};
+use crate::workflow::{Choice, Edge, Retry};
 use proptest::prelude::*;
-use tramline_expr::Value;
 
 fn drawn(text: &str) -> Picture {
     let document = yaml_graph::read(text.as_bytes()).unwrap();

@@ -11,8 +11,21 @@ pub struct Token {
     pub node: NodeIx,
     /// The visit it comes from: a place in the history.
     pub(crate) from: Option<u32>,
-    /// Whether a person has agreed to the visit.
+    /// What somebody said about the visit before it begins.
+    pub(crate) leave: Leave,
+}
+
+/// What somebody said about a visit before it begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Leave {
+    /// A person has agreed to it.
     pub(crate) approved: bool,
+    /// It has halted here and goes on.
+    pub(crate) passed: bool,
+    /// Its call may be made although another run has made it.
+    pub(crate) effect: bool,
+    /// Its output is given; see [`Run::given`](super::Run).
+    pub(crate) given: bool,
 }
 
 /// How a node that waits for all stands.
@@ -58,7 +71,7 @@ impl Flow {
                 Token {
                     node,
                     from: None,
-                    approved: false,
+                    leave: Leave::default(),
                 },
             );
         }
@@ -102,7 +115,7 @@ impl Flow {
         let token = Token {
             node,
             from,
-            approved: false,
+            leave: Leave::default(),
         };
         if !graph.waits_for_all(node) {
             self.enter(graph, token);

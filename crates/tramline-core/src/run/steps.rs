@@ -1,10 +1,10 @@
 //! What a step's events change: tokens are taken and sent on, outputs are kept.
 
-use super::{Open, Run, Stage};
+use super::{Open, Run, Stage, Token};
 use crate::failure::Failure;
 use crate::graph::Graph;
 use crate::ids::{NodeIx, StepNo};
-use crate::journal::Outcome;
+use crate::journal::{Event, Item, Outcome};
 use crate::workflow::{Action, DEFAULT_LABEL, ERROR_LABEL, Unhandled};
 use std::sync::Arc;
 use tramline_expr::{Map, Str, Value};
@@ -16,52 +16,104 @@ impl Run {
             .ok_or_else(|| format!("step {step} is not open"))
     }
 
-    /// Takes the token for a step, unless its start already did.
-    pub(super) fn enter(&mut self, step: StepNo, node: NodeIx) -> Result<(), String> {
-        if self.open.remove(&step).is_some() {
-            return Ok(());
+    /// Takes the token for a step, unless its start already did. Gives the item it was for.
+    pub(super) fn enter(&mut self, step: StepNo, node: NodeIx) -> Result<Option<Item>, String> {
+        if let Some(open) = self.open.remove(&step) {
+            return Ok(open.of);
         }
+        if self.spreads.remove(&step).is_some() {
+            self.close_items(step);
+            return Ok(None);
+        }
+        self.next_step(step, node)?;
+        self.take(node)?;
+        Ok(None)
+    }
+
+    /// Counts a step, which must be the next one.
+    pub(super) fn next_step(&mut self, step: StepNo, node: NodeIx) -> Result<(), String> {
         if node.at() >= self.graph.len() || step != self.steps + 1 {
             return Err(format!(
                 "step {step} at node {} is not the next one",
                 node.0
             ));
         }
-        self.flow
-            .take(node)
-            .ok_or_else(|| format!("nothing is about to enter `{}`", self.graph.node(node).id))?;
         self.steps = step;
-        self.layer.left = self.layer.left.saturating_sub(1);
         Ok(())
     }
 
-    pub(super) fn step_started(
+    /// Takes the token that is about to enter a node.
+    pub(super) fn take(&mut self, node: NodeIx) -> Result<Token, String> {
+        let token = self
+            .flow
+            .take(node)
+            .ok_or_else(|| format!("nothing is about to enter `{}`", self.graph.node(node).id))?;
+        self.layer.left = self.layer.left.saturating_sub(1);
+        if token.leave.given
+            && let Some(at) = self.given.iter().position(|(at, _)| *at == node)
+        {
+            self.given.remove(at);
+        }
+        Ok(token)
+    }
+
+    pub(super) fn step_started(&mut self, event: &Event) -> Result<(), String> {
+        let Event::StepStarted {
+            step,
+            node,
+            attempt,
+            arguments,
+            repeatable,
+            of,
+        } = event
+        else {
+            return Ok(());
+        };
+        if let Some(open) = self.open.get_mut(step) {
+            open.attempt = *attempt;
+            open.stage = Stage::Calling;
+            self.calls += 1;
+            return Ok(());
+        }
+        self.next_step(*step, *node)?;
+        match of {
+            Some(item) => self.item_begins(*item)?,
+            None => drop(self.take(*node)?),
+        }
+        self.calls += 1;
+        let open = Open {
+            node: *node,
+            attempt: *attempt,
+            arguments: arguments.clone(),
+            repeatable: *repeatable,
+            of: *of,
+            failed: 0,
+            stage: Stage::Calling,
+        };
+        self.open.insert(*step, open);
+        Ok(())
+    }
+
+    pub(super) fn waiting(
         &mut self,
         step: StepNo,
         node: NodeIx,
-        attempt: u32,
-        arguments: &Value,
-        repeatable: bool,
+        until_ms: i64,
     ) -> Result<(), String> {
-        self.calls += 1;
-        if let Some(open) = self.open.get_mut(&step) {
-            open.attempt = attempt;
-            open.stage = Stage::Calling;
-            return Ok(());
-        }
-        self.enter(step, node)?;
-        let arguments = arguments.clone();
-        let stage = Stage::Calling;
-        self.open.insert(
-            step,
-            Open {
-                node,
-                attempt,
-                arguments,
-                repeatable,
-                stage,
-            },
-        );
+        self.next_step(step, node)?;
+        let token = self.take(node)?;
+        // What it hands on is known now, and may be overtaken in the meantime.
+        let arguments = self.history.before(token.from, 1).unwrap_or_default();
+        let open = Open {
+            node,
+            attempt: 1,
+            arguments,
+            repeatable: true,
+            of: None,
+            failed: 0,
+            stage: Stage::Sleeping(until_ms),
+        };
+        self.open.insert(step, open);
         Ok(())
     }
 
@@ -110,7 +162,7 @@ impl Run {
 }
 
 /// What an `error` edge's target sees as the failed node's output.
-fn failure_value(failure: &Failure) -> Value {
+pub(crate) fn failure_value(failure: &Failure) -> Value {
     let mut error = Map::new();
     error.insert("code", failure.kind.code().into());
     error.insert("message", failure.message.as_str().into());

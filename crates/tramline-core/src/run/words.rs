@@ -1,15 +1,19 @@
 //! What words from outside change: take-overs, questions, answers, patches.
 
-use super::flow::{Flow, Token};
+use super::flow::{Flow, Leave};
 use super::{Layer, Run, Stage};
 use crate::graph::Patch;
 use crate::ids::Seq;
 use crate::journal::{Answer, Entry, Outcome, Pause};
+use crate::question;
 use std::sync::Arc;
 
 impl Run {
-    pub(super) fn taken_over(&mut self, at_ms: i64) {
-        self.rest(self.updated_ms);
+    pub(super) fn taken_over(&mut self) {
+        // Nobody was at work since the last event.
+        if let Some(since) = self.active.since_ms.take() {
+            self.active.before_ms += self.updated_ms.saturating_sub(since).max(0) as u64;
+        }
         for open in self.open.values_mut() {
             open.stage = match open.stage {
                 Stage::Calling | Stage::Adrift if open.repeatable => Stage::Again,
@@ -17,36 +21,23 @@ impl Run {
                 // The failed attempt is known to be over, so the next one may just go.
                 Stage::Resting | Stage::Again => Stage::Again,
                 Stage::Doubted => Stage::Doubted,
+                Stage::Sleeping(until) => Stage::Sleeping(until),
             };
-        }
-        // Who takes over a run that waits for an answer only waits too.
-        self.active.since_ms = (!self.is_paused()).then_some(at_ms);
-    }
-
-    /// Stops the clock of work.
-    pub(super) fn rest(&mut self, at_ms: i64) {
-        if let Some(since) = self.active.since_ms.take() {
-            self.active.before_ms += at_ms.saturating_sub(since).max(0) as u64;
         }
     }
 
     pub(super) fn paused(&mut self, entry: &Entry, pause: &Pause) -> Result<(), String> {
         match pause {
             Pause::Layer { .. } => {}
-            Pause::Approval { node, .. } => {
-                let token = self
-                    .flow
-                    .take(*node)
-                    .ok_or("nothing is about to enter that node")?;
-                self.layer.left = self.layer.left.saturating_sub(1);
+            Pause::Approval { node, .. } | Pause::Break { node, .. } | Pause::Effect { node } => {
+                let token = self.take(*node)?;
                 self.asked.insert(entry.seq, token);
             }
-            Pause::InDoubt { step, .. } => self.open_step(*step)?.stage = Stage::Doubted,
+            Pause::InDoubt { step, .. } | Pause::Child { step, .. } => {
+                self.open_step(*step)?.stage = Stage::Doubted;
+            }
         }
         self.pauses.insert(entry.seq, pause.clone());
-        if self.is_paused() {
-            self.rest(entry.at_ms);
-        }
         Ok(())
     }
 
@@ -55,13 +46,17 @@ impl Run {
         pause: Seq,
         answer: &Answer,
         why: &Option<String>,
-        at_ms: i64,
     ) -> Result<(), String> {
         let Some(asked) = self.pauses.remove(&pause) else {
             return Err(format!("no question stands at {pause}"));
         };
-        self.active.since_ms.get_or_insert(at_ms);
         match (&asked, answer) {
+            (_, Answer::Reject) => {
+                self.verdict = Some(Outcome::Rejected {
+                    node: asked.node(),
+                    why: why.clone(),
+                });
+            }
             (Pause::Layer { index }, Answer::Proceed) => {
                 self.layer = Layer {
                     index: index + 1,
@@ -69,40 +64,47 @@ impl Run {
                 };
             }
             (Pause::Approval { .. }, Answer::Proceed) => {
-                if let Some(token) = self.asked.remove(&pause) {
-                    self.flow.ready.push_front(Token {
-                        approved: true,
-                        ..token
-                    });
-                    self.layer.left += 1;
-                }
+                self.let_go(pause, |leave| leave.approved = true);
             }
-            (Pause::InDoubt { step, .. }, Answer::Retry) => {
+            (Pause::Break { .. }, Answer::Proceed) => {
+                self.let_go(pause, |leave| leave.passed = true);
+            }
+            (Pause::Effect { .. }, Answer::Proceed) => {
+                self.let_go(pause, |leave| leave.effect = true);
+            }
+            (Pause::Break { node, .. } | Pause::Effect { node }, Answer::Skip { output }) => {
+                self.given.push((*node, output.clone()));
+                self.let_go(pause, |leave| (leave.passed, leave.given) = (true, true));
+            }
+            (Pause::InDoubt { step, .. } | Pause::Child { step, .. }, Answer::Retry) => {
                 self.open_step(*step)?.stage = Stage::Again;
             }
-            (Pause::InDoubt { step, node }, Answer::Skip { output }) => {
-                self.open.remove(step);
-                self.step_ended(*node, None, output.clone());
-            }
-            (Pause::Layer { .. }, Answer::Reject) => {
-                self.verdict = Some(Outcome::Rejected {
-                    node: None,
-                    why: why.clone(),
-                });
-            }
-            (Pause::Approval { node, .. } | Pause::InDoubt { node, .. }, Answer::Reject) => {
-                self.verdict = Some(Outcome::Rejected {
-                    node: Some(*node),
-                    why: why.clone(),
-                });
-            }
+            (
+                Pause::InDoubt { step, node } | Pause::Child { step, node, .. },
+                Answer::Skip { output },
+            ) => match self.enter(*step, *node)? {
+                Some(item) => self.item_done(item, output.clone())?,
+                None => self.step_ended(*node, None, output.clone()),
+            },
             (Pause::Layer { .. } | Pause::Approval { .. }, Answer::Retry | Answer::Skip { .. })
-            | (Pause::InDoubt { .. }, Answer::Proceed) => {
+            | (Pause::Break { .. } | Pause::Effect { .. }, Answer::Retry)
+            | (Pause::InDoubt { .. } | Pause::Child { .. }, Answer::Proceed) => {
+                let fitting = question::options(&asked).join(", ");
+                let message = format!("that is no answer to this question, which takes {fitting}");
                 self.pauses.insert(pause, asked);
-                return Err("that is no answer to this question".into());
+                return Err(message);
             }
         }
         Ok(())
+    }
+
+    /// Gives a token that waited for an answer back, with what was said about it.
+    fn let_go(&mut self, pause: Seq, change: impl FnOnce(&mut Leave)) {
+        if let Some(mut token) = self.asked.remove(&pause) {
+            change(&mut token.leave);
+            self.flow.ready.push_front(token);
+            self.layer.left += 1;
+        }
     }
 
     /// Puts the patch in and lets the trail so far flow through the larger graph.
@@ -120,11 +122,11 @@ impl Run {
             flow.take(*node).ok_or("the patch changes what was done")?;
             flow.leave(&graph, *node, label, *visit);
         }
-        for node in self
-            .open
-            .values()
+        let called = self.open.values().filter(|open| open.of.is_none());
+        for node in called
             .map(|open| open.node)
-            .chain(self.asked.values().map(|t| t.node))
+            .chain(self.spreads.values().map(|spread| spread.node))
+            .chain(self.asked.values().map(|token| token.node))
         {
             flow.take(node)
                 .ok_or("the patch changes what is being done")?;

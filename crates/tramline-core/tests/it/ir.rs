@@ -2,7 +2,7 @@
 
 use tramline_core::Value;
 use tramline_core::formats::{self, Elsewhere, Format, Hint, pflow_ir};
-use tramline_core::workflow::{Action, Template, Workflow};
+use tramline_core::workflow::{Action, ItemFailures, Template, Workflow};
 
 fn read(text: &str) -> Workflow {
     let read = formats::read(text.as_bytes(), Hint::default());
@@ -128,11 +128,48 @@ fn templates_become_expressions() {
 }
 
 #[test]
+fn a_batch_is_a_call_for_each_item() {
+    let workflow = read(
+        r#"{"nodes": [
+            {"id": "list", "type": "list-directory", "params": {"path": "."}},
+            {"id": "read", "type": "read-file", "params": {"path": "./${file.name}", "n": "${__index__}"},
+             "batch": {"items": "${list.entries}", "as": "file", "parallel": true, "max_concurrent": 3,
+                       "max_retries": 2, "retry_wait": 0.5, "error_handling": "continue"}}
+        ], "outputs": {"first": "${read.results[0].content}"}}"#,
+    );
+    let node = &workflow.nodes[2];
+    let each = node.each.as_ref().unwrap();
+    assert_eq!((each.name.as_str(), each.width), ("file", 3));
+    assert_eq!(each.failures, ItemFailures::Keep);
+    assert!(
+        matches!(&each.items, Template::Expr(source) if source.starts_with("list.entries ?? "))
+    );
+    let retry = node.retry.unwrap();
+    assert_eq!((retry.max, retry.wait_ms), (2, 500));
+    let Action::Call {
+        arguments: Template::Object(fields),
+        ..
+    } = &node.action
+    else {
+        panic!("a call");
+    };
+    let said = format!("{fields:?}");
+    assert!(said.contains("$string($file.name ?? $error("), "{said}");
+    assert!(said.contains("$index ?? $error("), "{said}");
+    let said = format!("{:?}", workflow.nodes[3].action);
+    assert!(said.contains("read[0].content ?? "), "{said}");
+    let written = pflow_ir::write(&Value::object::<&str>([]), &workflow);
+    assert_eq!(written.lost, Vec::<String>::new());
+    let again = self::read(&written.text);
+    assert_eq!(again.nodes[2], workflow.nodes[2], "{}", written.text);
+}
+
+#[test]
 fn all_flaws_are_told_at_once_with_their_places() {
     let text = r#"{
   "nodes": [
     {"id": "a", "type": "htpp", "params": {"x": "${b.y} and ${1 + 2}"}},
-    {"id": "b", "type": "http", "params": {"x": "say ${lists.y}"}, "batch": {"items": "${a.x}"}},
+    {"id": "b", "type": "http", "params": {"x": "say ${lists.y}"}, "batch": {"as": "x"}},
     {"id": "list", "type": "http", "params": {"x": "${open"}},
     {"id": "w", "type": "workflow", "params": {"workflow": {"nodes": []}}}
   ],
@@ -144,7 +181,7 @@ fn all_flaws_are_told_at_once_with_their_places() {
     let wanted = [
         "3:25 [T0006] node `a` has the unknown type `htpp` (did you mean `http`?)",
         "4:56 [T0008] there is no node or input `lists` (did you mean `list`?)",
-        "4:77 [T0021] node `b` runs once for each of many items, which is not carried over (let the tool take the whole list, or lead back to the node in a loop)",
+        "4:77 [T0003] the `items` of `batch` is missing (write `{\"items\": \"${node.list}\"}`)",
         "5:53 [T0014] this `${` is never closed (write `${node.key[0]}`, or `$${…}` if it is just text)",
         "6:60 [T0021] node `w` holds a whole workflow, which is not carried over (save it, and name it here)",
         "8:33 [T0008] there is no node `bb` (did you mean `b`?)",

@@ -7,7 +7,7 @@ use tramline_core::formats::yaml_graph::{self, Document};
 use tramline_core::formats::{self, Elsewhere, Format, Hint, Written, json_dag, pflow_ir};
 use tramline_core::ids::ToolName;
 use tramline_core::workflow::{
-    Action, Choice, Edge, Join, Limits, Node, Retry, Template, Workflow,
+    Action, Choice, Each, Edge, ItemFailures, Join, Limits, Node, Retry, Template, Time, Workflow,
 };
 use tramline_core::{Str, Value};
 
@@ -238,7 +238,7 @@ fn arguments() -> impl Strategy<Value = Template> {
 
 prop_compose! {
     fn middle()(
-        kind in 0..3usize,
+        kind in 0..4usize,
         arguments in arguments(),
         approval in prop::option::of(word()),
         timeout_ms in prop::option::of(1..100_000u64),
@@ -247,13 +247,24 @@ prop_compose! {
         all in any::<bool>(),
         targets in prop::collection::vec(any::<prop::sample::Index>(), 1..3),
         fails in prop::option::of(any::<prop::sample::Index>()),
+        each in prop::option::of((1..9u32, any::<bool>())),
     ) -> (Node, Vec<prop::sample::Index>, Option<prop::sample::Index>) {
         let action = match kind {
             0 => Action::Call { tool: ToolName::new("ser ver", "tool"), arguments },
             1 => Action::Compute { expression: "(\n  1;\n  2\n)".into() },
+            2 => Action::Wait(Time::For(Template::Literal("5s".into()))),
             _ => Action::Choose { rules: Vec::new(), otherwise: None },
         };
         let mut node = Node::new("", action);
+        if kind == 2 {
+            return (node, targets, None);
+        }
+        node.each = each.filter(|_| kind == 0).map(|(width, keeps)| Box::new(Each {
+            items: Template::Expr("$.entry.list".into()),
+            name: "it".into(),
+            width,
+            failures: if keeps { ItemFailures::Keep } else { ItemFailures::Stop },
+        }));
         node.approval = approval.filter(|reason| !reason.trim().is_empty());
         node.timeout_ms = timeout_ms;
         node.retry = retry.map(|(max, wait_ms, tenths)| Retry { max, wait_ms, backoff: 1.0 + f64::from(tenths) / 8.0 });

@@ -48,8 +48,12 @@ impl Driver {
                 | Event::AttemptFailed { step, .. } => (Some(*step), false),
                 Event::Started(_)
                 | Event::Resumed { .. }
+                | Event::Spread { .. }
+                | Event::Gathered { .. }
+                | Event::Waiting { .. }
                 | Event::Paused { .. }
                 | Event::Answered { .. }
+                | Event::Watched { .. }
                 | Event::Amended { .. }
                 | Event::Finished { .. } => continue,
             };
@@ -60,6 +64,7 @@ impl Driver {
             announced.extend(step.filter(|_| is_attempt).map(|step| (step, seq)));
         }
         self.forget_closed();
+        self.set_alarms();
         for (step, seq) in announced {
             let open = self.run.open.get(&step);
             let waits = open.is_some_and(|open| open.stage == Stage::Calling);
@@ -71,7 +76,7 @@ impl Driver {
     }
 
     /// Cancels calls whose steps are not open any more.
-    fn forget_closed(&mut self) {
+    pub(super) fn forget_closed(&mut self) {
         self.calls.retain(|step, call| {
             let open = self.run.open.contains_key(step);
             if !open {

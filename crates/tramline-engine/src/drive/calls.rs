@@ -1,23 +1,28 @@
 //! The calls of a driver: when they may leave, and what becomes of their answers.
 
 use super::{Came, Driver, Ticket};
+use crate::engine::{Called, ChildCall, Engine};
 use crate::fault::Fault;
 use crate::perform::{self, Attempt};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::{NodeIx, Seq, StepNo, ToolName};
-use tramline_core::journal::Event;
-use tramline_core::run::Stage;
-use tramline_core::workflow::Action;
+use tramline_core::journal::{Event, Parent, Pause};
+use tramline_core::run::Open;
+use tramline_core::workflow::{Action, WORKFLOW_SERVER};
+use tramline_core::{Str, Value};
 
 impl Driver {
     /// Whether a call may be repeated; nothing while its server is still being asked.
     pub(super) fn repeatable(&mut self, node: NodeIx, tool: &ToolName) -> Option<bool> {
         if let Some(word) = self.run.graph.node(node).repeatable {
             return Some(word);
+        }
+        // A call of a workflow that is made again comes back to the same run.
+        if self.is_workflow(tool) {
+            return Some(true);
         }
         if let Some(known) = self.inner.tools.known(tool) {
             return Some(known.hints.repeatable());
@@ -59,7 +64,12 @@ impl Driver {
         if let Some(failure) = self.unfound.remove(&open.node) {
             return self.attempt_failed(step, failure);
         }
-        if open.repeatable || announced <= self.ledger.durable {
+        // A workflow is found again by its step, so that must not change under it.
+        let is_child = match &self.run.graph.node(open.node).action {
+            Action::Call { tool, .. } => self.is_workflow(tool),
+            _ => false,
+        };
+        if (open.repeatable && !is_child) || announced <= self.ledger.durable {
             self.leave(step);
         } else {
             self.held.push((announced, step));
@@ -88,6 +98,18 @@ impl Driver {
             return;
         };
         let cancel = CancellationToken::new();
+        self.tickets += 1;
+        let number = self.tickets;
+        if self.is_workflow(tool) {
+            let call = self.child_call(step, open, &tool.tool, cancel.clone());
+            let most = self.run.graph.node(open.node).timeout_ms;
+            self.calls.insert(step, Ticket { number, cancel });
+            let engine = Engine::of(Arc::clone(&self.inner));
+            self.under_way.push(Box::pin(async move {
+                Came::Answer(step, number, perform::workflow(&engine, call, most).await)
+            }));
+            return;
+        }
         let attempt = Attempt {
             tool: tool.clone(),
             arguments: open.arguments.clone(),
@@ -101,13 +123,42 @@ impl Driver {
                 .map(Duration::from_millis),
             cancel: cancel.clone(),
         };
-        self.tickets += 1;
-        let number = self.tickets;
         self.calls.insert(step, Ticket { number, cancel });
         let tools = Arc::clone(&self.inner.tools);
         self.under_way.push(Box::pin(async move {
-            Came::Answer(step, number, perform::attempt(tools, attempt).await)
+            let answer = perform::attempt(tools, attempt).await;
+            Came::Answer(step, number, Called::Answer(answer))
         }));
+    }
+
+    /// Whether a tool is a workflow that is run here as a run of its own.
+    fn is_workflow(&self, tool: &ToolName) -> bool {
+        tool.server == WORKFLOW_SERVER && self.inner.runs_workflows()
+    }
+
+    fn child_call(
+        &self,
+        step: StepNo,
+        open: &Open,
+        name: &Str,
+        cancel: CancellationToken,
+    ) -> ChildCall {
+        let above = self.run.started.parent.as_ref();
+        ChildCall {
+            name: name.clone(),
+            arguments: open.arguments.clone(),
+            parent: Parent {
+                run: self.run.id.clone(),
+                step,
+                depth: above.map_or(1, |parent| parent.depth + 1),
+            },
+            born_ms: self.run.started_ms,
+            // After a failure the next attempt is another run; after a crash it is the same.
+            key: format!("{}/{step}/{}", self.run.id, open.failed).into(),
+            session: self.run.started.session.clone(),
+            origin: self.run.started.origin.clone(),
+            cancel,
+        }
     }
 
     /// Another attempt of a step that is open already.
@@ -121,6 +172,7 @@ impl Driver {
             attempt: open.attempt + 1,
             arguments: Value::Null,
             repeatable: open.repeatable,
+            of: open.of,
         };
         let seq = self.ledger.record(&mut self.run, event)?;
         self.call(step, seq)
@@ -136,12 +188,7 @@ impl Driver {
                 }
                 Ok(())
             }
-            Came::Rested(step) => match self.run.open.get(&step) {
-                Some(open) if open.stage == Stage::Resting && self.run.outcome.is_none() => {
-                    self.again(step)
-                }
-                _ => Ok(()),
-            },
+            Came::Rested(step) => self.rested(step),
             Came::Answer(step, number, answer) => {
                 if self
                     .calls
@@ -154,7 +201,11 @@ impl Driver {
                 match (self.run.open.get(&step), answer) {
                     // The run ended, or somebody decided about the step while it was under way.
                     (None, _) => Ok(()),
-                    (Some(open), Ok(output)) => {
+                    (Some(open), Called::Waits(run)) => {
+                        let node = open.node;
+                        self.ask(Pause::Child { step, node, run })
+                    }
+                    (Some(open), Called::Answer(Ok(output))) => {
                         let node = open.node;
                         let event = Event::StepFinished {
                             step,
@@ -164,7 +215,7 @@ impl Driver {
                         };
                         self.note(step, node, event).map(drop)
                     }
-                    (Some(_), Err(failure)) => self.attempt_failed(step, failure),
+                    (Some(_), Called::Answer(Err(failure))) => self.attempt_failed(step, failure),
                 }
             }
         }
@@ -193,7 +244,8 @@ impl Driver {
             | FailureKind::Schema
             | FailureKind::Limit
             | FailureKind::Stalled
-            | FailureKind::Rejected => false,
+            | FailureKind::Rejected
+            | FailureKind::NotRecorded => false,
         };
         // Unless whoever called knows that it never left.
         let sent = failure
@@ -210,10 +262,7 @@ impl Driver {
             if self.note(step, node, event)?.is_none() {
                 return Ok(());
             }
-            self.under_way.push(Box::pin(async move {
-                tokio::time::sleep(Duration::from_millis(wait_ms)).await;
-                Came::Rested(step)
-            }));
+            self.rest(step, Duration::from_millis(wait_ms));
             return Ok(());
         }
         if wait_ms.is_some() && barred {
@@ -227,6 +276,9 @@ impl Driver {
             node,
             failure,
         };
-        self.note(step, node, event).map(drop)
+        self.note(step, node, event)?;
+        // A failed item may have ended the others.
+        self.forget_closed();
+        Ok(())
     }
 }

@@ -134,14 +134,22 @@ impl Engine {
         let id = run.id.clone();
         let inner = Arc::clone(&self.0);
         let task = self.0.tasks.spawn(async move {
+            let parent = run.started.parent.clone();
             let mut ended = inner.drive(&seat, run, ledger).await;
             // Who answered before we let go was told that the run goes on.
-            while matches!(ended, Ok(Ended::Paused(_))) && inner.is_answered(&seat.run).await? {
+            while let Ok(Ended::Paused(pauses)) = &ended {
+                let settled = inner.settle_children(&seat.run, pauses).await?;
+                if !settled && !inner.is_answered(&seat.run).await? {
+                    break;
+                }
                 match inner.take_over(&seat.run).await {
                     Ok((run, ledger)) => ended = inner.drive(&seat, run, ledger).await,
                     Err(Fault::Elsewhere { .. } | Fault::Over { .. }) => break,
                     Err(fault) => return Err(fault),
                 }
+            }
+            if let (Ok(Ended::Finished(_)), Some(parent)) = (&ended, parent) {
+                inner.wake_parent(&seat.run, &parent.run).await;
             }
             ended
         });

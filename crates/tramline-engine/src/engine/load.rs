@@ -62,7 +62,7 @@ impl Inner {
         })
     }
 
-    fn graph(&self, started: &Started) -> Result<Arc<Graph>, Vec<Problem>> {
+    pub(super) fn graph(&self, started: &Started) -> Result<Arc<Graph>, Vec<Problem>> {
         let mut hasher = DefaultHasher::new();
         serde_json::to_vec(&started.workflow)
             .unwrap_or_default()

@@ -2,7 +2,7 @@
 //! without somebody having said so.
 
 use crate::layers::{any_tasks, block_on};
-use crate::support::{done, ended, engine, load, result, tools};
+use crate::support::{done, engine, engine_among, load, result, tools};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,6 +21,11 @@ async fn finish(engine: &Engine, tools: &FakeTools, run: &RunId) -> Option<Outco
             Ok(handle) => handle,
             Err(Fault::NotFound(_)) => return None,
             Err(Fault::Over { .. }) => return load(engine, run).await.run.outcome,
+            // A child that ended has woken it.
+            Err(Fault::Elsewhere { .. }) => {
+                tokio::task::yield_now().await;
+                continue;
+            }
             Err(fault) => panic!("{fault}"),
         };
         let pauses = match handle.ended().await.unwrap() {
@@ -29,8 +34,15 @@ async fn finish(engine: &Engine, tools: &FakeTools, run: &RunId) -> Option<Outco
             Ended::Stopped => unreachable!("nobody stops it"),
         };
         for (seq, pause) in pauses {
-            let Pause::InDoubt { step, .. } = pause else {
-                panic!("{pause:?}")
+            let step = match pause {
+                Pause::InDoubt { step, .. } => step,
+                Pause::Child { run, .. } => {
+                    Box::pin(finish(engine, tools, &run))
+                        .await
+                        .expect("it was durable");
+                    continue;
+                }
+                other => panic!("{other:?}"),
             };
             let key = Str::from(format!("{run}/{step}"));
             // What failed may be tried again: it did nothing.
@@ -56,18 +68,21 @@ async fn finish(engine: &Engine, tools: &FakeTools, run: &RunId) -> Option<Outco
 
 /// Runs a graph with a death at every append, and compares.
 async fn try_every_crash(graph: Arc<Graph>, input: Value) {
+    try_every_crash_among(graph, input, &[]).await;
+}
+
+/// The same, where these workflows can be called.
+pub(crate) async fn try_every_crash_among(graph: Arc<Graph>, input: Value, others: &[Arc<Graph>]) {
+    let engine = |store: &MemoryStore, tools: &Arc<FakeTools>| engine_among(store, tools, others);
     let (whole, calm) = (MemoryStore::new(), tools());
     let quiet = engine(&whole, &calm);
     let handle = quiet
         .start(Start::new(Arc::clone(&graph), input.clone()))
         .await
         .unwrap();
-    let run = handle.run.clone();
     let Ended::Finished(reference) = handle.ended().await.unwrap() else {
         panic!("it paused")
     };
-    let mut steps = ended(&load(&quiet, &run).await);
-    steps.sort();
     for appends in 1..=whole.appends() {
         for answered in [true, false] {
             let (store, tools) = (MemoryStore::new(), tools());

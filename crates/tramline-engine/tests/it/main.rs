@@ -9,7 +9,9 @@
 mod calls;
 mod control;
 mod crashes;
+mod debugging;
 mod flat;
+mod language;
 mod layers;
 mod overtaken;
 mod support;

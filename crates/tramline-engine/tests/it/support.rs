@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
+use tramline_core::formats::yaml_graph;
 use tramline_core::graph::Graph;
 use tramline_core::ids::{RunId, ToolName};
 use tramline_core::journal::{Event, Outcome};
 use tramline_core::workflow::{Action, Edge, Join, Node, Template, Unhandled, Workflow};
-use tramline_engine::seams::Hints;
+use tramline_engine::seams::{Callable, Hints};
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Engine, Loaded, Options};
+use tramline_engine::{Engine, Loaded, Options, Shelf};
 
 /// A random graph of tasks: for each node, which of the earlier ones it waits for.
 #[derive(Clone, Debug)]
@@ -126,6 +127,31 @@ pub(crate) fn engine(store: &MemoryStore, tools: &Arc<FakeTools>) -> Engine {
         Arc::clone(tools) as _,
         Options::default(),
     )
+}
+
+/// An engine whose runs can call these workflows.
+pub(crate) fn engine_among(
+    store: &MemoryStore,
+    tools: &Arc<FakeTools>,
+    workflows: &[Arc<Graph>],
+) -> Engine {
+    let shelf = Shelf::new(workflows.iter().map(|graph| Callable {
+        graph: Arc::clone(graph),
+        origin: Value::Null,
+    }));
+    Engine::with_workflows(
+        Arc::new(store.clone()),
+        Arc::clone(tools) as _,
+        Arc::new(shelf),
+        Options::default(),
+    )
+}
+
+/// The graphs of a document whose tools are those of the server `t`.
+pub(crate) fn graphs(tools: &str) -> Vec<Arc<Graph>> {
+    let document = format!("version: '1.0'\nserver: {{name: s, version: '1'}}\ntools:\n{tools}");
+    let read = yaml_graph::read_with(document.as_bytes(), &["t".into()]);
+    read.unwrap_or_else(|flaws| panic!("{flaws:?}")).workflows
 }
 
 /// The nodes of a run's ended steps, in order.

@@ -33,7 +33,8 @@ fn mark(failure: Failure, sent: bool) -> Failure {
         | FailureKind::Schema
         | FailureKind::Limit
         | FailureKind::Stalled
-        | FailureKind::Rejected => failure,
+        | FailureKind::Rejected
+        | FailureKind::NotRecorded => failure,
     }
 }
 

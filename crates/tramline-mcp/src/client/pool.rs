@@ -1,11 +1,11 @@
 //! One configured server: started when first needed, shared by all, started again when it fell.
 
+use super::Options;
 use super::catalog::{self, Catalog};
 use super::connection::{Connection, Era, Lost, Patience, Request};
 use super::failures::{resting, sent, unsent};
 use super::open::{Opened, open};
 use super::supervise::{self, Cause, Ending};
-use super::{Options, State, Status};
 use crate::config::ServerConfig;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -19,11 +19,16 @@ use tramline_core::ids::ToolName;
 use tramline_core::{Str, Value};
 use tramline_engine::seams::{Call, Tool};
 
+mod status;
+
 /// A call waits for a restart that is due so soon; for a later one it fails at once and says when.
 const REST_WAIT_MAX: Duration = Duration::from_secs(2);
 
 /// A listing younger than this is not asked for again because a tool is missing from it.
 const LISTING_FRESH: Duration = Duration::from_secs(1);
+
+/// A server that is no longer configured ends after so long, whatever it is still doing.
+const RETIRE_MAX: Duration = Duration::from_secs(10 * 60);
 
 /// One configured server.
 pub(super) struct Server {
@@ -87,6 +92,20 @@ impl Server {
 
     pub(super) fn name(&self) -> &Str {
         &self.config.name
+    }
+
+    pub(super) fn config(&self) -> &ServerConfig {
+        &self.config
+    }
+
+    /// Stops the server once the calls that it has are done; no new ones come.
+    pub(super) async fn retire(self: Arc<Self>) {
+        let all = self.slots.acquire_many(self.at_once);
+        tokio::select! {
+            _ = tokio::time::timeout(RETIRE_MAX, all) => {}
+            () = self.closing.cancelled() => {}
+        }
+        self.closing.cancel();
     }
 
     pub(super) fn closing(&self) -> &CancellationToken {
@@ -349,32 +368,6 @@ impl Server {
     fn down(&self, says: &str) -> Failure {
         let message = format!("server `{}` {says}", self.name());
         Failure::new(FailureKind::Unavailable, message)
-    }
-
-    /// How the server is, for people.
-    pub(super) fn status(&self) -> Status {
-        let now = Instant::now();
-        let state = match &*self.phase.borrow() {
-            _ if self.config.disabled => State::Disabled,
-            Phase::Idle => State::NotStarted,
-            Phase::Starting(since) => State::Starting {
-                since: now - *since,
-            },
-            Phase::Ready(connection) => State::Ready {
-                pid: connection.pid,
-                tools: self.catalog().all.len(),
-                era: connection.era,
-                since: now - connection.since,
-            },
-            Phase::Resting { until, failure } => State::BackingOff {
-                retry_in: until.saturating_duration_since(now),
-                failure: failure.clone(),
-            },
-        };
-        Status {
-            server: self.name().clone(),
-            state,
-        }
     }
 }
 

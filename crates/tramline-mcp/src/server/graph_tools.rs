@@ -1,21 +1,21 @@
 //! A graph as a tool: arguments in, one run, result out.
 
-use super::reply;
 use super::teller::Teller;
-use rmcp::model::{CallToolRequestParams, CallToolResult, JsonObject, Tool, ToolAnnotations};
+use super::{reply, toolset};
+use rmcp::model::{CallToolRequestParams, CallToolResult, JsonObject, Tool};
 use rmcp::service::{RequestContext, RoleServer};
 use std::sync::Arc;
 use std::time::Duration;
+use tramline_core::Value;
 use tramline_core::graph::Graph;
-use tramline_core::workflow::Action;
-use tramline_core::{Map, Value};
+use tramline_engine::seams::Hints;
 use tramline_engine::{Ended, Engine, Fault, Start};
 
 /// How long a result is held back for the progress before it.
 const TELL_MAX: Duration = Duration::from_secs(1);
 
-/// The graph as `tools/list` shows it.
-pub(super) fn describe(graph: &Graph) -> Tool {
+/// The graph as `tools/list` shows it, with what is known of its effects.
+pub(super) fn describe(graph: &Graph, hints: Option<Hints>) -> Tool {
     let workflow = &graph.workflow;
     let input = workflow
         .input_schema
@@ -33,14 +33,9 @@ pub(super) fn describe(graph: &Graph) -> Tool {
     if let Some(output) = &workflow.output_schema {
         tool = tool.with_raw_output_schema(Arc::new(reply::output_schema(output)));
     }
-    let calls = workflow
-        .nodes
-        .iter()
-        .any(|node| matches!(node.action, Action::Call { .. }));
-    if calls {
-        tool
-    } else {
-        tool.with_annotations(ToolAnnotations::new().read_only(true).open_world(false))
+    match hints {
+        Some(hints) => tool.with_annotations(toolset::annotations(hints)),
+        None => tool,
     }
 }
 
@@ -65,17 +60,11 @@ pub(super) async fn call(
     request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> CallToolResult {
-    let arguments: Map = request
-        .arguments
-        .unwrap_or_default()
-        .into_iter()
-        .map(|(key, value)| (key, value.into()))
-        .collect();
-    let mut start = Start::new(Arc::clone(graph), arguments.into());
+    let mut start = Start::new(Arc::clone(graph), toolset::read(request.arguments));
     start.origin = origin.clone();
     let handle = match engine.start(start).await {
         Ok(handle) => handle,
-        Err(fault) => return reply::fault(&fault, None),
+        Err(fault) => return reply::as_promised(graph, reply::fault(&fault, None)),
     };
     let run = handle.run.clone();
     let token = context.meta.get_progress_token();
@@ -100,12 +89,13 @@ pub(super) async fn call(
         // What happened is told before how it ended; a caller that does not listen is not waited for.
         let _ = tokio::time::timeout(TELL_MAX, teller.rest(&ended)).await;
     }
-    match ended {
+    let reply = match ended {
         Ok(Ended::Finished(outcome)) => reply::outcome(graph, &run, &outcome),
         Ok(Ended::Paused(pauses)) => reply::paused(graph, &run, &pauses),
         Ok(Ended::Stopped) => {
             reply::fault(&Fault::Refused("the server is stopping".into()), Some(&run))
         }
         Err(fault) => reply::fault(&fault, Some(&run)),
-    }
+    };
+    reply::as_promised(graph, reply)
 }

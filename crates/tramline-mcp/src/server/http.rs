@@ -1,6 +1,7 @@
 //! Streamable HTTP: loopback unless told otherwise, foreign origins refused, a token beyond it.
 
 use super::Server;
+use super::connection::Connection;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
@@ -76,7 +77,7 @@ impl Server {
         self,
         address: SocketAddr,
         stop: &CancellationToken,
-    ) -> StreamableHttpService<Self, LocalSessionManager> {
+    ) -> StreamableHttpService<Connection, LocalSessionManager> {
         let port = address.port();
         let mut config = StreamableHttpServerConfig::default()
             .with_cancellation_token(stop.child_token())
@@ -91,7 +92,7 @@ impl Server {
             config = config.disable_allowed_hosts();
         }
         StreamableHttpService::new(
-            move || Ok(self.clone()),
+            move || Ok(self.connection()),
             Arc::new(LocalSessionManager::default()),
             config,
         )

@@ -2,15 +2,18 @@
 
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use tramline_core::graph::Graph;
-use tramline_core::ids::{Checkpoint, RunId, Seq};
+use tramline_core::ids::{RunId, Seq};
 use tramline_core::journal::{Outcome, Pause};
-use tramline_core::{Map, Value, trace};
+use tramline_core::schema::Faults;
+use tramline_core::{Map, Value, question, trace};
 use tramline_engine::Fault;
+
+mod blocks;
 
 /// How a run ended, for its caller.
 pub(super) fn outcome(graph: &Graph, run: &RunId, outcome: &Outcome) -> CallToolResult {
     if let Outcome::Completed { result } = outcome {
-        return success(result);
+        return given(graph, result);
     }
     let how = trace::outcome(graph, outcome);
     let told = how.get("error").and_then(Value::as_object).cloned();
@@ -23,65 +26,91 @@ pub(super) fn outcome(graph: &Graph, run: &RunId, outcome: &Outcome) -> CallTool
     errored(error)
 }
 
-/// A result: an object goes in as it is, anything else under `result`; text always beside it.
-fn success(result: &Value) -> CallToolResult {
-    let text = match result {
-        Value::String(text) => text.to_string(),
-        other => other.to_json(),
-    };
-    let mut reply = CallToolResult::success(vec![ContentBlock::text(text)]);
-    reply.structured_content = Some(match result {
-        Value::Object(_) => serde_json::Value::from(result),
-        other => serde_json::json!({ "result": serde_json::Value::from(other) }),
-    });
+/// What a tool of ours gives.
+pub(super) fn success(result: &Value) -> CallToolResult {
+    let mut reply = CallToolResult::success(vec![text(result)]);
+    reply.structured_content = Some(structured(result));
     reply
 }
 
-/// The schema of what [`success`] puts under `structuredContent`.
-pub(super) fn output_schema(schema: &Value) -> JsonObject {
-    let plain = serde_json::Value::from(schema);
-    let is_object = schema.get("type").and_then(Value::as_str) == Some("object");
-    match plain {
-        serde_json::Value::Object(map) if is_object => map,
-        other => {
-            let mut wrapped = JsonObject::new();
-            wrapped.insert("type".into(), "object".into());
-            wrapped.insert("properties".into(), serde_json::json!({ "result": other }));
-            wrapped.insert("required".into(), serde_json::json!(["result"]));
-            wrapped
-        }
+/// What a graph gives. Content goes in as that, and as data only where a schema promised data.
+fn given(graph: &Graph, result: &Value) -> CallToolResult {
+    let schema = graph.workflow.output_schema.as_ref();
+    let content = blocks::read(result);
+    let is_content = content.is_some();
+    let mut reply = CallToolResult::success(content.unwrap_or_else(|| vec![text(result)]));
+    reply.structured_content = match schema {
+        Some(schema) if !is_object(schema) => Some(wrapped(result)),
+        None if is_content => None,
+        Some(_) | None => Some(structured(result)),
+    };
+    reply
+}
+
+fn text(result: &Value) -> ContentBlock {
+    match result {
+        Value::String(text) => ContentBlock::text(text.as_str()),
+        other => ContentBlock::text(other.to_json()),
     }
+}
+
+/// An object goes in as it is, anything else under `result`.
+fn structured(result: &Value) -> serde_json::Value {
+    match result {
+        Value::Object(_) => result.into(),
+        other => wrapped(other),
+    }
+}
+
+fn wrapped(result: &Value) -> serde_json::Value {
+    serde_json::json!({ "result": serde_json::Value::from(result) })
+}
+
+fn is_object(schema: &Value) -> bool {
+    schema.get("type").and_then(Value::as_str) == Some("object")
+}
+
+/// The schema of what [`given`] puts under `structuredContent`, which older clients take only as
+/// an object.
+pub(super) fn output_schema(schema: &Value) -> JsonObject {
+    let mut plain = match serde_json::Value::from(schema) {
+        serde_json::Value::Object(map) => map,
+        other => return wrapper(other),
+    };
+    if is_object(schema) {
+        return plain;
+    }
+    // What references name stays where they look for it: at the root.
+    let rooted = ["$schema", "$defs", "definitions"].map(|key| (key, plain.shift_remove(key)));
+    let mut wrapped = wrapper(plain.into());
+    for (key, value) in rooted {
+        wrapped.extend(value.map(|value| (key.to_owned(), value)));
+    }
+    wrapped
+}
+
+fn wrapper(schema: serde_json::Value) -> JsonObject {
+    let mut wrapped = JsonObject::new();
+    wrapped.insert("type".into(), "object".into());
+    wrapped.insert("properties".into(), serde_json::json!({ "result": schema }));
+    wrapped.insert("required".into(), serde_json::json!(["result"]));
+    wrapped
+}
+
+/// An error of a tool that promised data of another shape is text alone: some clients hold every
+/// structured answer to the promise, and would drop the error for it.
+pub(super) fn as_promised(graph: &Graph, mut reply: CallToolResult) -> CallToolResult {
+    if reply.is_error == Some(true) && graph.workflow.output_schema.is_some() {
+        reply.structured_content = None;
+    }
+    reply
 }
 
 /// A run that waits for a person: nothing failed, but there is no result to give.
 pub(super) fn paused(graph: &Graph, run: &RunId, pauses: &[(Seq, Pause)]) -> CallToolResult {
-    let waiting = pauses.iter().map(|(seq, pause)| {
-        let point = Checkpoint {
-            run: run.clone(),
-            seq: *seq,
-        };
-        let mut shown = Map::new();
-        shown.insert("checkpoint_id", point.to_string().into());
-        match pause {
-            Pause::Layer { index } => {
-                shown.insert("waits_for", "the next layer".into());
-                shown.insert("layer_index", (*index).into());
-            }
-            Pause::Approval { node, reason } => {
-                shown.insert("waits_for", "approval".into());
-                shown.insert("node", graph.node(*node).id.clone().into());
-                shown.insert("reason", reason.clone().into());
-            }
-            Pause::InDoubt { node, .. } => {
-                shown.insert(
-                    "waits_for",
-                    "a decision about a call that may have happened".into(),
-                );
-                shown.insert("node", graph.node(*node).id.clone().into());
-            }
-        }
-        Value::from(shown)
-    });
+    let waiting = pauses
+        .iter()
+        .map(|(seq, pause)| question::value(graph, run, *seq, pause));
     let mut error = Map::new();
     error.insert("status", "paused".into());
     error.insert("run_id", run.as_str().into());
@@ -101,9 +130,39 @@ pub(super) fn fault(fault: &Fault, run: Option<&RunId>) -> CallToolResult {
     errored(error)
 }
 
+/// What a tool of ours made, or why it could not.
+pub(super) fn made(made: Result<Value, Fault>, run: Option<&RunId>) -> CallToolResult {
+    match made {
+        Ok(value) => success(&value),
+        Err(why) => fault(&why, run),
+    }
+}
+
+/// Arguments that the tool's schema does not allow.
+pub(super) fn bad_arguments(tool: &str, faults: &Faults) -> CallToolResult {
+    let what: Vec<_> = faults
+        .iter()
+        .map(|(pointer, message)| match pointer.as_str() {
+            "" => message.clone(),
+            pointer => format!("{pointer}: {message}"),
+        })
+        .collect();
+    let message = format!("the arguments of `{tool}` are wrong: {}", what.join("; "));
+    errored([("message", Value::from(message))].into_iter().collect())
+}
+
+/// A moment as replies show it: ISO 8601, in UTC.
+pub(super) fn moment(at_ms: i64) -> String {
+    let at = chrono::DateTime::from_timestamp_millis(at_ms).unwrap_or_default();
+    at.to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
+}
+
 fn errored(error: Map) -> CallToolResult {
     let whole = Value::object([("error", Value::from(error))]);
     let mut reply = CallToolResult::error(vec![ContentBlock::text(whole.to_json())]);
     reply.structured_content = Some(serde_json::Value::from(&whole));
     reply
 }
+
+#[cfg(test)]
+mod tests;

@@ -86,7 +86,11 @@ impl Teller {
             } => {
                 format!("{} {what} ({server}:{tool})", node.id)
             }
-            Action::Entry | Action::Compute { .. } | Action::Choose { .. } | Action::Exit => {
+            Action::Entry
+            | Action::Compute { .. }
+            | Action::Choose { .. }
+            | Action::Wait(_)
+            | Action::Exit => {
                 format!("{} {what}", node.id)
             }
         };
@@ -100,13 +104,16 @@ impl Teller {
 fn step(event: &Event) -> Option<(NodeIx, &'static str)> {
     match event {
         Event::StepStarted { node, .. } => Some((*node, "begins")),
-        Event::StepFinished { node, .. } => Some((*node, "is done")),
+        Event::Spread { node, .. } => Some((*node, "is spread over its items")),
+        Event::Waiting { node, .. } => Some((*node, "lets time pass")),
+        Event::StepFinished { node, .. } | Event::Gathered { node, .. } => Some((*node, "is done")),
         Event::StepFailed { node, .. } => Some((*node, "failed")),
         Event::Started(_)
         | Event::Resumed { .. }
         | Event::AttemptFailed { .. }
         | Event::Paused { .. }
         | Event::Answered { .. }
+        | Event::Watched { .. }
         | Event::Amended { .. }
         | Event::Finished { .. } => None,
     }

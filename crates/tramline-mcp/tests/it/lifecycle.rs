@@ -1,6 +1,6 @@
 //! Starting when needed, once for all; both eras; lists that change; configuration at its word.
 
-use crate::support::{Bench, assert_failure, call, json, options, until};
+use crate::support::{self, Bench, assert_failure, call, json, options, until};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tramline_core::failure::FailureKind;
@@ -195,5 +195,29 @@ async fn an_address_with_a_key_is_not_told() {
     let servers = Servers::new(configs, Options::default());
     let failure = servers.find(&ToolName::new("far", "x")).await.unwrap_err();
     assert!(!format!("{failure:?}").contains("hush"), "{failure:?}");
+    servers.shutdown().await;
+}
+
+#[tokio::test]
+async fn servers_are_exchanged_without_touching_those_that_stay() {
+    let mark = support::mark();
+    let servers = Servers::new(support::config(&mark, "[]", ""), options());
+    servers.call(support::call("echo", "{}")).await.unwrap();
+    let before = support::marked(&mark);
+    servers.replace(support::config(&mark, "[]", ""));
+    servers.call(support::call("echo", "{}")).await.unwrap();
+    assert_eq!(support::marked(&mark), before);
+    // A change of its configuration is a new server; the old one goes when its calls are done.
+    servers.replace(support::config(&mark, "[]", r#", "timeout_ms": 9000"#));
+    servers.call(support::call("echo", "{}")).await.unwrap();
+    support::until("the old process is gone", || {
+        let now = support::marked(&mark);
+        now.len() == 1 && now != before
+    })
+    .await;
+    servers.replace([]);
+    support::until("all are gone", || support::marked(&mark).is_empty()).await;
+    let gone = servers.call(support::call("echo", "{}")).await.unwrap_err();
+    support::assert_failure(&gone, FailureKind::UnknownTool, "no server `u`");
     servers.shutdown().await;
 }

@@ -1,4 +1,4 @@
-//! The client against servers that misbehave and against servers that people use.
+//! The client against servers that misbehave and that people use, and the server against clients.
 
 #![allow(
     clippy::unwrap_used,
@@ -11,5 +11,6 @@ mod contract;
 mod lifecycle;
 mod processes;
 mod real;
+mod serving;
 mod support;
 mod unruly;

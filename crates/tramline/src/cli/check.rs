@@ -1,9 +1,17 @@
 //! `tramline check`: every flaw of every document, at its place.
 
-use super::{Common, Done, Exit, Reach, documents, frames, output};
+use super::documents::Flawed;
+use super::{Common, Done, Exit, Reach, documents, frames, output, probe};
+use crate::config::Config;
+use crate::wire;
 use std::path::PathBuf;
+use std::time::Duration;
 use tramline_core::flaw::Severity;
 use tramline_core::formats::Elsewhere;
+use tramline_core::formats::yaml_graph::Document;
+
+/// Servers that do not list their tools in this time go unasked: a check is waited for.
+const ASK_MAX: Duration = Duration::from_secs(15);
 
 /// Check documents and show every flaw at its place.
 #[derive(clap::Args)]
@@ -11,43 +19,87 @@ pub(super) struct Check {
     /// The documents
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Do not start servers to ask whether they have the tools that are called
+    #[arg(long)]
+    offline: bool,
     #[command(flatten)]
     reach: Reach,
 }
 
+/// What was found, over all documents.
+#[derive(Default)]
+struct Found {
+    flawed: Vec<Flawed>,
+    /// What kept servers from being asked.
+    unasked: Vec<(&'static str, String)>,
+}
+
 pub(super) async fn main(common: Common, verb: Check) -> Done {
-    let elsewhere = documents::elsewhere(&common.config(&verb.reach))?;
-    let (mut found, mut errors, mut warnings) = (Vec::new(), 0, 0);
+    let config = common.config(&verb.reach);
+    let elsewhere = documents::elsewhere(&config)?;
+    let mut found = Found::default();
+    let mut sound = Vec::new();
     for path in &verb.files {
-        let flawed = match documents::read(path, Elsewhere::Configured(&elsewhere)) {
-            Ok((_, warned)) => warned,
-            Err(Ok(flawed)) => flawed,
+        match documents::read(path, Elsewhere::Configured(&elsewhere)) {
+            Ok((read, warned)) => {
+                sound.push((found.flawed.len(), read.document));
+                found.flawed.push(warned);
+            }
+            Err(Ok(flawed)) => found.flawed.push(flawed),
             Err(Err(stopped)) => return Err(stopped),
-        };
-        let is_error = |code: tramline_core::flaw::Code| code.severity() == Severity::Error;
-        let wrong = flawed
-            .flaws
-            .iter()
-            .filter(|flaw| is_error(flaw.code))
-            .count();
-        errors += wrong;
-        warnings += flawed.flaws.len() - wrong;
-        if common.json {
-            found.extend(documents::as_json(&flawed));
-        } else {
-            frames::show(&flawed);
         }
     }
-    if common.json {
-        output::line(&found);
-    } else {
-        output::say(&summary(verb.files.len(), errors, warnings));
+    if !verb.offline {
+        ask(&config, &sound, &mut found).await?;
     }
-    Ok(if errors > 0 {
-        Exit::BadInput
-    } else {
-        Exit::Done
-    })
+    Ok(found.show(common.json))
+}
+
+/// Adds the flaws that only the servers can tell of.
+async fn ask(
+    config: &Config,
+    sound: &[(usize, Document)],
+    found: &mut Found,
+) -> Result<(), wire::Trouble> {
+    let documents = || sound.iter().map(|(_, document)| document);
+    let equipment = wire::equip(config, documents())?;
+    let answers = probe::ask(&equipment, documents(), ASK_MAX).await;
+    for (at, document) in sound {
+        found.flawed[*at].flaws.extend(answers.flaws(document));
+    }
+    for (server, failure) in answers.silent() {
+        let says = format!("`{server}` could not be asked for its tools: {failure}");
+        found.unasked.push((failure.kind.code(), says));
+    }
+    equipment.servers.shutdown().await;
+    Ok(())
+}
+
+impl Found {
+    fn show(&self, json: bool) -> Exit {
+        let flaws = || self.flawed.iter().flat_map(|flawed| &flawed.flaws);
+        let is_error = |code: tramline_core::flaw::Code| code.severity() == Severity::Error;
+        let errors = flaws().filter(|flaw| is_error(flaw.code)).count();
+        let warnings = flaws().count() - errors + self.unasked.len();
+        if json {
+            let mut all: Vec<_> = self.flawed.iter().flat_map(documents::as_json).collect();
+            all.extend(self.unasked.iter().map(|(code, says)| {
+                serde_json::json!({ "code": code, "severity": "warning", "message": says })
+            }));
+            output::line(&all);
+        } else {
+            self.flawed.iter().for_each(frames::show);
+            for (code, says) in &self.unasked {
+                output::say(&format!("warning[{code}]: {says}"));
+            }
+            output::say(&summary(self.flawed.len(), errors, warnings));
+        }
+        if errors > 0 {
+            Exit::BadInput
+        } else {
+            Exit::Done
+        }
+    }
 }
 
 fn summary(files: usize, errors: usize, warnings: usize) -> String {

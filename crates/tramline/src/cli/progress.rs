@@ -11,6 +11,7 @@ use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, NodeIx, RunId, StepNo};
 use tramline_core::journal::{Entry, Event, Outcome, Pause};
 use tramline_core::workflow::Action;
+use tramline_core::{Value, question};
 
 /// More steps than this are counted, not listed: a loop of 100,000 is no reading matter.
 const LISTED_MAX: u32 = 400;
@@ -100,6 +101,20 @@ impl Progress {
                     &format!(" {failure}"),
                 );
             }
+            Event::Spread { step, node, items } => {
+                let count = items.as_array().map_or(0, <[Value]>::len);
+                self.begin(*step, *node, 1, at_ms);
+                let id = &self.graph.node(*node).id;
+                self.line(&format!("├─ {DIM}{id} for {count} items{DIM:#}"));
+            }
+            Event::Gathered { step, node } => {
+                self.end(*step, *node, at_ms, &format!("{OK}✓{OK:#}"), "");
+            }
+            Event::Waiting { step, node, .. } => self.begin(*step, *node, 1, at_ms),
+            Event::Watched { watch, by } => {
+                let breaks = watch.breaks.len();
+                self.line(&format!("├─ {DIM}{by} set {breaks} breakpoints{DIM:#}"));
+            }
             Event::Paused { pause } => self.asked(entry.seq, pause),
             Event::Answered { answer, by, .. } => {
                 self.line(&format!("├─ {by} answered: {answer:?}"))
@@ -125,6 +140,7 @@ impl Progress {
             Action::Entry => "entry".into(),
             Action::Compute { .. } => "transform".into(),
             Action::Choose { .. } => "switch".into(),
+            Action::Wait(_) => "wait".into(),
             Action::Exit => "exit".into(),
         }
     }
@@ -174,16 +190,7 @@ impl Progress {
             run: self.run.clone(),
             seq,
         };
-        let what = match pause {
-            Pause::Layer { index } => format!("layer {index} is done; the next one waits"),
-            Pause::Approval { node, reason } => {
-                format!("{} waits for approval: {reason}", self.graph.node(*node).id)
-            }
-            Pause::InDoubt { node, .. } => {
-                let id = &self.graph.node(*node).id;
-                format!("{id} was being called when the process died; did it happen?")
-            }
-        };
+        let what = question::says(&self.graph, pause);
         self.line(&format!("├─ {ASK}?{ASK:#} {what} {DIM}{point}{DIM:#}"));
     }
 

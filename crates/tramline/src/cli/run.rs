@@ -10,7 +10,7 @@ use tramline_core::formats::yaml_graph::Document;
 use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId, Seq};
 use tramline_core::journal::{Event, Outcome, Pause};
-use tramline_core::{Map, Value, trace};
+use tramline_core::{Map, Value, question, trace};
 use tramline_engine::{Ended, Engine, Fault, Handle, Start};
 
 /// Runs shorter than this are shown when they are over: nobody could have watched them.
@@ -202,17 +202,10 @@ fn paused(graph: &Graph, run: &RunId, pauses: &[(Seq, Pause)], json: bool) -> Ex
         .to_string()
     };
     if json {
-        let waiting: Vec<_> = pauses
-            .iter()
-            .map(|(seq, pause)| match pause {
-                Pause::Layer { index } => serde_json::json!({
-                    "checkpoint_id": point(seq), "kind": "layer", "layer_index": index }),
-                Pause::Approval { node, reason } => serde_json::json!({
-                    "checkpoint_id": point(seq), "kind": "approval", "node": graph.node(*node).id, "reason": reason }),
-                Pause::InDoubt { node, step } => serde_json::json!({
-                    "checkpoint_id": point(seq), "kind": "in-doubt", "node": graph.node(*node).id, "step": step }),
-            })
-            .collect();
+        let told = |(seq, pause): &(Seq, Pause)| {
+            serde_json::Value::from(&question::value(graph, run, *seq, pause))
+        };
+        let waiting: Vec<_> = pauses.iter().map(told).collect();
         let message = "the run waits for an answer";
         output::line(&serde_json::json!({
             "run_id": run, "status": "paused", "error": { "message": message }, "waiting": waiting }));
@@ -220,11 +213,19 @@ fn paused(graph: &Graph, run: &RunId, pauses: &[(Seq, Pause)], json: bool) -> Ex
     }
     output::say("the run waits for an answer:");
     for (seq, pause) in pauses {
-        let options = match pause {
-            Pause::Layer { .. } | Pause::Approval { .. } => "--yes | --no",
-            Pause::InDoubt { .. } => "--retry | --skip JSON | --no",
-        };
+        let flags: Vec<_> = question::options(pause).iter().map(flag).collect();
+        let options = flags.join(" | ");
         output::say(&format!("  tramline runs answer {} {options}", point(seq)));
     }
     Exit::Paused
+}
+
+/// The flag of `runs answer` for an answer.
+fn flag(answer: &&str) -> &'static str {
+    match *answer {
+        "proceed" => "--yes",
+        "retry" => "--retry",
+        "skip" => "--skip JSON",
+        _ => "--no",
+    }
 }

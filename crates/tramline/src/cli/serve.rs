@@ -1,15 +1,18 @@
 //! `tramline serve`: graphs as MCP tools, over standard input and output or HTTP.
 
-use super::{Common, Done, Exit, Reach, Stopped, documents, output};
+use super::{Common, Done, Exit, Reach, Stopped, output};
 use crate::wire::{self, Origin};
+use readings::Readings;
+use reload::Stage;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
-use tramline_core::formats::yaml_graph::Document;
 use tramline_core::run::Run;
 use tramline_engine::Engine;
-use tramline_mcp::server::{About, Http, Server};
+use tramline_mcp::server::{Http, Server, Toolset};
+
+mod readings;
+mod reload;
 
 /// Serve graphs as MCP tools.
 #[derive(clap::Args)]
@@ -28,89 +31,81 @@ pub(super) struct Serve {
         value_name = "TOKEN"
     )]
     token: Option<String>,
+    /// What to offer: graphs, debug
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        default_value = "graphs"
+    )]
+    toolsets: Vec<Toolset>,
+    /// Keep serving what the files said at start, whatever becomes of them
+    #[arg(long)]
+    no_reload: bool,
     #[command(flatten)]
     reach: Reach,
 }
 
 pub(super) async fn main(common: Common, verb: Serve) -> Done {
     let config = common.config(&verb.reach);
-    let elsewhere = documents::elsewhere(&config)?;
-    let documents = verb
-        .files
-        .iter()
-        .map(|path| documents::read_to_use(path, &elsewhere, false))
-        .collect::<Result<Vec<_>, _>>()?;
-    let house = wire::open(&config, &documents)?;
-    let origins: Vec<_> = verb
-        .files
-        .iter()
-        .map(|path| Origin::of(path, &config))
-        .collect();
-    let graphs = documents
-        .iter()
-        .zip(&origins)
-        .flat_map(|(document, origin)| {
-            document
-                .workflows
-                .iter()
-                .map(|graph| (Arc::clone(graph), origin.to_value()))
-        });
-    let server = Server::new(house.engine.clone(), about(&documents), graphs)
-        .map_err(|alike| Stopped::bad(alike.to_string()))?;
-    recover(&house.engine, &origins).await?;
+    let prints = (!verb.no_reload).then(|| reload::prints(&verb.files, &config));
+    let readings = Readings::read(&verb.files, &config).map_err(|unusable| {
+        unusable.show();
+        Stopped::bad(unusable.message())
+    })?;
+    let house = wire::open(&config, readings.documents())?;
+    house.shelf.replace(readings.callables(&config));
+    let graphs = readings.graphs(&config);
+    let server = Server::new(
+        house.engine.clone(),
+        readings.about(),
+        &verb.toolsets,
+        graphs,
+    )
+    .map_err(|taken| Stopped::bad(taken.to_string()))?;
+    let origins = verb.files.iter().map(|path| Origin::of(path, &config));
+    recover(&house.engine, &origins.collect::<Vec<_>>()).await?;
     let stop = CancellationToken::new();
     let signal = stop.clone();
     tokio::spawn(async move {
         interrupted().await;
         signal.cancel();
     });
-    match verb.http {
-        Some(address) => {
-            let http = Http {
-                address,
-                token: verb.token,
-            };
-            let listening = server
-                .listen(http, stop)
-                .await
-                .map_err(|fault| Stopped::bad(fault.to_string()))?;
-            output::say(&format!("serving at http://{}/mcp", listening.address));
-            listening.serve().await.map_err(|error| Stopped {
-                exit: Exit::Failed,
-                message: error.to_string(),
-            })?;
-        }
-        None => tokio::select! {
-            served = server.serve_stdio() => served?,
-            () = stop.cancelled() => {}
-        },
-    }
+    let stage = Stage {
+        files: verb.files,
+        config,
+        equipment: house.equipment(),
+        shelf: house.shelf.clone(),
+        server: server.clone(),
+    };
+    let attending = stage.attend(readings, prints);
+    tokio::spawn(stop.clone().run_until_cancelled_owned(attending));
+    serve(server, verb.http, verb.token, stop).await?;
     house.close().await;
     Ok(Exit::Done)
 }
 
-/// One document speaks for itself; several are served under our name.
-fn about(documents: &[Document]) -> About {
-    match documents {
-        [only] => About {
-            name: only.server.name.clone(),
-            version: only.server.version.clone(),
-            title: Some(only.server.title.clone()),
-            instructions: only.server.instructions.clone(),
-        },
-        _ => {
-            let instructions: Vec<_> = documents
-                .iter()
-                .filter_map(|document| document.server.instructions.as_deref())
-                .collect();
-            About {
-                name: "tramline".into(),
-                version: env!("CARGO_PKG_VERSION").into(),
-                title: Some("Tramline".into()),
-                instructions: (!instructions.is_empty()).then(|| instructions.join("\n\n").into()),
-            }
-        }
-    }
+async fn serve(
+    server: Server,
+    http: Option<SocketAddr>,
+    token: Option<String>,
+    stop: CancellationToken,
+) -> Result<(), Stopped> {
+    let Some(address) = http else {
+        return tokio::select! {
+            served = server.serve_stdio() => Ok(served?),
+            () = stop.cancelled() => Ok(()),
+        };
+    };
+    let listening = server
+        .listen(Http { address, token }, stop)
+        .await
+        .map_err(|fault| Stopped::bad(fault.to_string()))?;
+    output::say(&format!("serving at http://{}/mcp", listening.address));
+    listening.serve().await.map_err(|error| Stopped {
+        exit: Exit::Failed,
+        message: error.to_string(),
+    })
 }
 
 /// What a process before us left unfinished goes on here.

@@ -8,8 +8,9 @@ use tramline::core::formats::{self, Hint};
 use tramline::core::graph::Graph;
 use tramline::core::ids::{Checkpoint, RunId};
 use tramline::core::journal::Outcome;
+use tramline::engine::seams::Callable;
 use tramline::engine::testing::{FakeTools, MemoryStore};
-use tramline::engine::{Ended, Engine, Fault, Options, Start, Toolbox};
+use tramline::engine::{Ended, Engine, Fault, Options, Shelf, Start, Toolbox};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -21,6 +22,8 @@ fn root() -> PathBuf {
 struct Case {
     name: String,
     graph: Arc<Graph>,
+    /// What its nodes can call by name.
+    document: Vec<Arc<Graph>>,
     input: Value,
     expected: Value,
 }
@@ -60,6 +63,7 @@ fn cases() -> Vec<Case> {
                     case.get("input").unwrap()
                 ),
                 graph: Arc::clone(graph.unwrap()),
+                document: document.workflows.clone(),
                 input: case.get("input").unwrap().clone(),
                 expected: case.clone(),
             });
@@ -69,14 +73,19 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-fn engine(store: MemoryStore) -> Engine {
+fn engine(store: MemoryStore, case: &Case) -> Engine {
     let allowed = Allowed {
         roots: vec![root()],
         hosts: Vec::new(),
     };
     let builtin = Arc::new(Builtin::new(allowed).unwrap());
     let tools = Toolbox::new(Arc::new(FakeTools::new())).with(SERVER, builtin);
-    Engine::new(Arc::new(store), Arc::new(tools), Options::default())
+    let shelf = Shelf::new(case.document.iter().map(|graph| Callable {
+        graph: Arc::clone(graph),
+        origin: Value::Null,
+    }));
+    let (store, tools) = (Arc::new(store), Arc::new(tools));
+    Engine::with_workflows(store, tools, Arc::new(shelf), Options::default())
 }
 
 /// Goes on with a run to its end, answering as the case says, until the process dies or it ends.
@@ -157,7 +166,7 @@ fn check(case: &Case, outcome: Option<&Outcome>) {
 #[tokio::test]
 async fn every_example_gives_what_stands_beside_it() {
     for case in cases() {
-        let (_, outcome) = to_the_end(&engine(MemoryStore::new()), &case, None).await;
+        let (_, outcome) = to_the_end(&engine(MemoryStore::new(), &case), &case, None).await;
         check(&case, outcome.unwrap().as_ref());
     }
 }
@@ -166,7 +175,7 @@ async fn every_example_gives_what_stands_beside_it() {
 async fn a_crash_after_any_append_changes_nothing() {
     for case in cases() {
         let whole = MemoryStore::new();
-        let (_, outcome) = to_the_end(&engine(whole.clone()), &case, None).await;
+        let (_, outcome) = to_the_end(&engine(whole.clone(), &case), &case, None).await;
         let outcome = outcome.unwrap();
         for appends in 0..=whole.appends() {
             for answered in [true, false] {
@@ -176,8 +185,9 @@ async fn a_crash_after_any_append_changes_nothing() {
                 } else {
                     store.crash_unanswered(appends);
                 }
-                let (run, _) = to_the_end(&engine(store.clone()), &case, None).await;
-                let (_, again) = to_the_end(&engine(store.process()), &case, run.as_ref()).await;
+                let (run, _) = to_the_end(&engine(store.clone(), &case), &case, None).await;
+                let (_, again) =
+                    to_the_end(&engine(store.process(), &case), &case, run.as_ref()).await;
                 let again = match again.unwrap() {
                     // Nothing was durable, so there is nothing to go on with.
                     None if appends == 0 => continue,

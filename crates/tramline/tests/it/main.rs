@@ -10,9 +10,15 @@
 mod children;
 mod cli;
 mod clients;
+mod conformance;
 mod convert;
+mod downstream;
 mod examples;
 mod kill_smoke;
+mod killed;
+mod matrix;
 mod processes;
+mod served;
+mod serving;
 mod support;
 mod unruly;

@@ -4,7 +4,7 @@ use super::tasks::Ids;
 use crate::flaw::Code;
 use crate::formats::Flaws;
 use crate::formats::document::At;
-use crate::formats::reference::{Path, Piece, Reference, joined, steps};
+use crate::formats::reference::{Path, Piece, Reference, Step, joined, steps};
 use crate::workflow::Template;
 use std::ops::Range;
 use tramline_expr::{Str, Value};
@@ -83,10 +83,7 @@ impl<'i, 't, 'f> Reader<'i, 't, 'f> {
             "parameter" if only(&["type", "name", "parameterName"]) => {
                 let name = text("parameterName").or_else(|| text("name"))?;
                 self.parameters.push(name.into());
-                let path = Path {
-                    root: self.ids.entry.clone(),
-                    steps: vec![crate::formats::reference::Step::Key(name.into())],
-                };
+                let path = Path::new(self.ids.entry.clone(), vec![Step::Key(name.into())]);
                 Some(Template::Expr(Reference::sure(path).jsonata().into()))
             }
             "reference" if only(&["type", "expression", "task", "task_id", "taskId", "path"]) => {
@@ -124,10 +121,7 @@ impl<'i, 't, 'f> Reader<'i, 't, 'f> {
         } else if self.ids.check(id, at, None, self.flaws) {
             self.references.push((id.into(), at));
         }
-        let path = Path {
-            root: id.into(),
-            steps,
-        };
+        let path = Path::new(id, steps);
         Template::Expr(Reference::sure(path).jsonata().into())
     }
 
@@ -150,8 +144,7 @@ impl<'i, 't, 'f> Reader<'i, 't, 'f> {
             if begin > done {
                 pieces.push(Piece::Text(text[done..begin].to_owned()));
             }
-            let root = id.into();
-            pieces.push(Piece::Reference(Reference::sure(Path { root, steps })));
+            pieces.push(Piece::Reference(Reference::sure(Path::new(id, steps))));
             done = end + 1 + length;
         }
         if done < text.len() {

@@ -153,6 +153,10 @@ impl<'a> Writer<'a> {
                         .add(format!("the choice `{id}`: all its ways are taken"));
                     continue;
                 }
+                Action::Wait(_) => {
+                    self.lost.add(format!("the wait `{}`", node.id));
+                    continue;
+                }
                 Action::Compute { expression } => {
                     task.insert("expr", expression.clone().into());
                 }
@@ -169,6 +173,11 @@ impl<'a> Writer<'a> {
                 self.lost.add(format!(
                     "that each way enters `{id}`: here it waits for all"
                 ));
+            }
+            if node.each.is_some() {
+                let id = &node.id;
+                self.lost
+                    .add(format!("that `{id}` is called for each item"));
             }
             if !depends.is_empty() {
                 task.insert("depends_on", Value::array(depends));
@@ -196,7 +205,9 @@ impl<'a> Writer<'a> {
                 Action::Call { .. } | Action::Compute { .. } => {
                     depends.push(Value::from(node.id.clone()));
                 }
-                Action::Choose { .. } => work.extend(self.before[from].iter().rev()),
+                Action::Choose { .. } | Action::Wait(_) => {
+                    work.extend(self.before[from].iter().rev());
+                }
                 Action::Entry | Action::Exit => {}
             }
         }
@@ -273,10 +284,13 @@ impl<'a> Writer<'a> {
         let [Operand::Path(path)] = reference.operands.as_slice() else {
             return None;
         };
-        let at = *self.places.get(path.root.as_str())?;
+        let at = *self
+            .places
+            .get(path.root.as_str())
+            .filter(|_| !path.variable)?;
         let is_task = match &self.workflow.nodes[at].action {
             Action::Call { .. } | Action::Compute { .. } => true,
-            Action::Entry | Action::Choose { .. } | Action::Exit => false,
+            Action::Entry | Action::Choose { .. } | Action::Wait(_) | Action::Exit => false,
         };
         let plain = !path.root.contains([']', '"', '\'']) && path.root.trim() == path.root;
         let way = way(path)?;

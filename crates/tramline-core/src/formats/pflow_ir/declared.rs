@@ -107,7 +107,9 @@ pub(super) fn end<'t>(root: At<'t>, names: &Names<'t>, sketch: &mut Sketch<'t>, 
         .zip(&sketch.sources)
         .filter(|(node, _)| match &node.action {
             Action::Entry | Action::Exit | Action::Choose { .. } => false,
-            Action::Call { .. } | Action::Compute { .. } => !leads.contains(node.id.as_str()),
+            Action::Call { .. } | Action::Compute { .. } | Action::Wait(_) => {
+                !leads.contains(node.id.as_str())
+            }
         })
         .map(|(node, sources)| (node.id.clone(), sources.id))
         .collect();
@@ -159,7 +161,11 @@ fn outputs<'t>(at: At<'t>, names: &Names<'t>, flaws: &mut Flaws) -> Option<(Str,
             );
             continue;
         };
-        let mut reader = Reader { names, flaws };
+        let mut reader = Reader {
+            names,
+            item: None,
+            flaws,
+        };
         let value = match reader.template(source) {
             Template::Expr(source) => source.to_string(),
             Template::Literal(value) => value.to_json(),

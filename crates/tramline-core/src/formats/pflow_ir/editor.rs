@@ -2,8 +2,8 @@
 
 use super::nodes::{END, SWITCH, TRANSFORM};
 use super::types::BUILTINS;
-use crate::formats::sketch::WORKFLOWS;
 use crate::formats::yaml_graph::editor;
+use crate::workflow::WORKFLOW_SERVER as WORKFLOWS;
 use serde_json::json;
 use tramline_expr::Value;
 
@@ -23,6 +23,20 @@ pub fn json_schema() -> Value {
             "purpose": {"type": "string", "description": "What it is for."},
             "description": {"type": "string"},
             "params": {"type": "object", "description": "The arguments; `${node.key}` takes what comes from elsewhere."},
+            "batch": {
+                "type": "object",
+                "required": ["items"],
+                "description": "Calls once for each item, which `params` see as `${item}`.",
+                "properties": {
+                    "items": {"type": ["array", "string"]},
+                    "as": {"type": "string"},
+                    "parallel": {"type": "boolean"},
+                    "max_concurrent": {"type": "integer", "minimum": 1},
+                    "max_retries": {"type": "integer", "minimum": 0},
+                    "retry_wait": {"type": "number", "minimum": 0},
+                    "error_handling": {"enum": ["fail_fast", "continue"]}
+                }
+            },
             "join": {"enum": ["any", "all"]}
         },
         "additionalProperties": false

@@ -1,16 +1,17 @@
 //! One node: its type is a tool, its parameters are the tool's arguments.
 
+use super::batch;
 use super::templates::{Names, Reader};
 use super::types::{self, ARGUMENTS, BUILTINS};
 use crate::flaw::Code;
 use crate::formats::Flaws;
 use crate::formats::document::At;
-use crate::formats::sketch::{Sources, WORKFLOWS};
+use crate::formats::sketch::Sources;
 use crate::formats::yaml_graph::nodes::Kind;
 use crate::formats::yaml_graph::{BUILTIN, care, fields};
 use crate::ids::ToolName;
 use crate::text::{nearest, shown};
-use crate::workflow::{Action, Choice, Node, Template};
+use crate::workflow::{Action, Choice, Node, Template, WORKFLOW_SERVER as WORKFLOWS};
 use tramline_expr::{Str, Value};
 
 /// The fields of a node.
@@ -62,15 +63,11 @@ pub(super) fn read<'t>(
     }
     let owner = format!("node `{}`", shown(&node.id));
     fields::unknown(at, &owner, &FIELDS, flaws);
-    if let Some(batch) = fields::given(at, "batch") {
-        flaws.add(
-            Code::Unsupported,
-            batch.place(),
-            format!("{owner} runs once for each of many items, which is not carried over"),
-            "let the tool take the whole list, or lead back to the node in a loop",
-        );
-    }
     care::read(at, Some(Kind::Mcp), &mut node, flaws);
+    if let Some(batch) = fields::given(at, "batch") {
+        batch::read(batch, names, &mut node, &mut sources, flaws);
+    }
+    let item = node.each.as_ref().map(|each| each.name.clone());
     let params = fields::given(at, "params");
     if let Some(params) = params.filter(|params| params.value.as_object().is_none()) {
         fields::wrong(params, "params", "an object", "name each parameter", flaws);
@@ -82,6 +79,7 @@ pub(super) fn read<'t>(
             owner: &owner,
             place,
             params,
+            item: item.as_deref(),
             names,
             servers,
         };
@@ -96,6 +94,8 @@ struct Reading<'a, 't> {
     owner: &'a str,
     place: At<'t>,
     params: Option<At<'t>>,
+    /// What the item of a batch is called.
+    item: Option<&'a str>,
     names: &'a Names<'t>,
     servers: &'a [Str],
 }
@@ -126,6 +126,7 @@ impl<'t> Reading<'_, 't> {
         let renamed = fields.into_iter().map(|(key, at)| (ours(&tool, key), at));
         let mut reader = Reader {
             names: self.names,
+            item: self.item,
             flaws,
         };
         let arguments = reader.object(renamed.collect());
@@ -217,6 +218,7 @@ impl<'t> Reading<'_, 't> {
         sources.arguments = inputs.map(|(_, at)| at);
         let mut reader = Reader {
             names: self.names,
+            item: self.item,
             flaws,
         };
         let arguments = match inputs {

@@ -15,14 +15,17 @@ use tramline_expr::{Str, Value};
 /// What begins a reference; with another `$` before it, it is just text.
 pub(super) const SIGN: &str = "${";
 
+/// What the place of an item is called.
+pub(super) const INDEX: &str = "__index__";
+
 /// Past this many flaws nobody is told which name was meant, or where in a text it stands: looking
 /// for it costs too much.
 const EXACT_MAX: usize = 100;
 
 /// What `${…}` may name.
 pub(super) struct Names<'t> {
-    /// The type of each node by its id.
-    nodes: HashMap<&'t str, &'t str>,
+    /// The type of each node by its id, and whether it runs once for each of many items.
+    nodes: HashMap<&'t str, (&'t str, bool)>,
     order: Vec<&'t str>,
     pub(super) inputs: Vec<Input>,
     /// The ids of the nodes that this reader adds.
@@ -38,7 +41,8 @@ impl<'t> Names<'t> {
         let mut order = Vec::new();
         for node in list.value.as_array().unwrap_or_default() {
             if let Some(id) = text(node, "id") {
-                nodes.insert(id, text(node, "type").unwrap_or_default());
+                let spread = node.get("batch").is_some_and(|batch| !batch.is_null());
+                nodes.insert(id, (text(node, "type").unwrap_or_default(), spread));
                 order.push(id);
             }
         }
@@ -69,17 +73,14 @@ impl<'t> Names<'t> {
 
     /// What a name and the steps after it stand for, in the order in which they are tried.
     fn operands(&self, name: &str, steps: Vec<Step>) -> Option<Vec<Operand>> {
-        if let Some(kind) = self.nodes.get(name) {
-            return Some(of_node(name, kind, steps));
+        if let Some(&(kind, spread)) = self.nodes.get(name) {
+            return Some(of_node(name, kind, spread, steps));
         }
         let input = self.inputs.iter().find(|input| input.name == name)?;
         let whole = steps.is_empty();
         let mut path = vec![Step::Key(name.into())];
         path.extend(steps);
-        let mut operands = vec![Operand::Path(Path {
-            root: self.entry.clone(),
-            steps: path,
-        })];
+        let mut operands = vec![Operand::Path(Path::new(self.entry.clone(), path))];
         operands.extend(
             input
                 .default
@@ -93,7 +94,11 @@ impl<'t> Names<'t> {
 
 /// The parts of a node's output. Servers' tools give what they give; files that put it all under
 /// `result` are understood too.
-fn of_node(name: &str, kind: &str, mut steps: Vec<Step>) -> Vec<Operand> {
+fn of_node(name: &str, kind: &str, spread: bool, mut steps: Vec<Step>) -> Vec<Operand> {
+    if spread && steps.first() == Some(&Step::Key("results".into())) {
+        // With us the list of results is the output itself.
+        steps.remove(0);
+    }
     if let Some(Step::Key(key)) = steps.first_mut()
         && let Some((_, _, ours)) = OUTPUTS
             .iter()
@@ -101,12 +106,7 @@ fn of_node(name: &str, kind: &str, mut steps: Vec<Step>) -> Vec<Operand> {
     {
         *key = (*ours).into();
     }
-    let path = |steps: &[Step]| {
-        Operand::Path(Path {
-            root: name.into(),
-            steps: steps.to_vec(),
-        })
-    };
+    let path = |steps: &[Step]| Operand::Path(Path::new(name, steps.to_vec()));
     let mut operands = vec![path(&steps)];
     let is_remote = kind.starts_with("mcp-") || kind.contains(':');
     if is_remote && steps.first() == Some(&Step::Key("result".into())) {
@@ -118,6 +118,8 @@ fn of_node(name: &str, kind: &str, mut steps: Vec<Step>) -> Vec<Operand> {
 /// Reads values with references in them.
 pub(super) struct Reader<'n, 't, 'f> {
     pub(super) names: &'n Names<'t>,
+    /// What the item of a batch is called, where there is one.
+    pub(super) item: Option<&'n str>,
     pub(super) flaws: &'f mut Flaws,
 }
 
@@ -220,6 +222,17 @@ impl<'t> Reader<'_, 't, '_> {
             if name.is_empty() || !name.chars().all(plain) || end + length < part.len() {
                 self.bad(at, here, "this is no reference");
                 return None;
+            }
+            let variable = match name {
+                INDEX if self.item.is_some() => Some("index"),
+                name => self.item.filter(|item| *item == name),
+            };
+            if let Some(variable) = variable {
+                operands.push(Operand::Path(Path {
+                    variable: true,
+                    ..Path::new(variable, steps)
+                }));
+                continue;
             }
             match self.names.operands(name, steps) {
                 Some(found) => operands.extend(found),

@@ -1,18 +1,18 @@
 //! A workflow written as an IR, with what such a document cannot say.
 
 use super::nodes::{END, SWITCH, TRANSFORM};
-use super::templates::SIGN;
+use super::templates::{INDEX, SIGN};
 use super::types::{BUILTINS, IR_VERSION};
 use crate::formats::reference::{
     Operand, Path, Piece, Reference, Step, path_of, pieces_of, reference_of, steps,
 };
-use crate::formats::sketch::WORKFLOWS;
 use crate::formats::yaml_graph::BUILTIN;
 use crate::formats::yaml_graph::write::{bounds, care};
 use crate::formats::{Lost, Written};
 use crate::ids::ToolName;
 use crate::workflow::{
-    Action, Choice, DEFAULT_LABEL, Edge, Join, Node, Template, Unhandled, Workflow,
+    Action, Choice, DEFAULT_LABEL, Each, Edge, ItemFailures, Join, Node, Template, Unhandled,
+    WORKFLOW_SERVER as WORKFLOWS, Workflow,
 };
 use std::collections::HashSet;
 use tramline_expr::{Map, Str, Value};
@@ -56,6 +56,7 @@ pub fn write(servers: &Value, workflow: &Workflow) -> Written {
         workflow,
         entry,
         ids: workflow.nodes.iter().map(|node| node.id.as_str()).collect(),
+        item: None,
         used: Vec::new(),
         exits: exits.map(|node| node.id.as_str()).collect(),
         spelt: false,
@@ -127,6 +128,8 @@ struct Writer<'a> {
     workflow: &'a Workflow,
     entry: Option<&'a Str>,
     ids: HashSet<&'a str>,
+    /// What the item is called in the node that is being written.
+    item: Option<Str>,
     /// The inputs that were referred to.
     used: Vec<Str>,
     exits: HashSet<&'a str>,
@@ -152,11 +155,34 @@ impl Writer<'_> {
         })
     }
 
+    /// One call for each of many items.
+    fn batch(&mut self, node: &Node, each: &Each) -> Option<Value> {
+        let items = self.template(node, &each.items)?;
+        let handling = match each.failures {
+            ItemFailures::Stop => "fail_fast",
+            ItemFailures::Keep => "continue",
+        };
+        Some(Value::object([
+            ("items", items),
+            ("as", each.name.clone().into()),
+            ("parallel", (each.width > 1).into()),
+            ("max_concurrent", each.width.into()),
+            ("error_handling", handling.into()),
+        ]))
+    }
+
     fn node(&mut self, node: &Node) -> Option<Value> {
+        let batch = node.each.as_ref().and_then(|each| self.batch(node, each));
+        self.item = node.each.as_ref().map(|each| each.name.clone());
         let (kind, params) = match &node.action {
             Action::Exit if self.spelt => (END.to_owned(), Value::Null),
             Action::Entry | Action::Exit => return None,
             Action::Call { tool, arguments } => (type_of(tool), self.params(node, tool, arguments)),
+            Action::Wait(_) => {
+                self.lost.add(format!("that `{}` waits", node.id));
+                let params = Value::object([("expr", "$previousNode()".into())]);
+                (TRANSFORM.to_owned(), params)
+            }
             Action::Compute { expression } => {
                 let params = Value::object([("expr", expression.clone().into())]);
                 (TRANSFORM.to_owned(), params)
@@ -175,6 +201,9 @@ impl Writer<'_> {
         map.insert("type", kind.into());
         if params.as_object().is_some_and(|params| !params.is_empty()) {
             map.insert("params", params);
+        }
+        if let Some(batch) = batch {
+            map.insert("batch", batch);
         }
         if node.join == Join::All {
             map.insert("join", "all".into());
@@ -280,7 +309,14 @@ impl Writer<'_> {
     fn path(&mut self, path: &Path) -> Option<String> {
         let mut steps = path.steps.as_slice();
         let mut root = &path.root;
-        if Some(root) == self.entry {
+        let index = Str::from(INDEX);
+        if path.variable {
+            match &self.item {
+                Some(_) if root == "index" => root = &index,
+                Some(item) if root == item && !self.ids.contains(item.as_str()) => {}
+                Some(_) | None => return None,
+            }
+        } else if Some(root) == self.entry {
             let Some((Step::Key(name), rest)) = steps.split_first() else {
                 return None;
             };

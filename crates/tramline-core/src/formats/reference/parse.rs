@@ -114,7 +114,17 @@ fn begin(source: &str) -> Option<(Reference, usize)> {
 
 /// The path that a source begins with.
 fn path(source: &str) -> Option<(Path, usize)> {
-    let (root, mut at) = name(source)?;
+    let (root, variable, mut at) = match source.strip_prefix('$') {
+        Some(rest) if !rest.starts_with('`') => {
+            let (root, length) = name(rest)?;
+            (root, true, length + 1)
+        }
+        Some(_) => return None,
+        None => {
+            let (root, length) = name(source)?;
+            (root, false, length)
+        }
+    };
     let mut steps = Vec::new();
     loop {
         let rest = &source[at..];
@@ -127,7 +137,13 @@ fn path(source: &str) -> Option<(Path, usize)> {
             steps.push(step);
             at += length;
         } else {
-            return Some((Path { root, steps }, at));
+            let path = Path {
+                root,
+                variable,
+                steps,
+            };
+            // `$name(` is a function.
+            return (!source[at..].starts_with('(')).then_some((path, at));
         }
     }
 }
@@ -160,8 +176,7 @@ mod tests {
     fn made(root: &str, rest: &str) -> Path {
         let (steps, length) = steps(rest);
         assert_eq!(length, rest.len());
-        let root = root.into();
-        Path { root, steps }
+        Path::new(root, steps)
     }
 
     #[test]

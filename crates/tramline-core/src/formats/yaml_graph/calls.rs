@@ -6,7 +6,7 @@ use crate::flaw::{Code, Flaw, Place};
 use crate::formats::{Elsewhere, Flaws};
 use crate::ids::ToolName;
 use crate::text::{nearest, shown};
-use crate::workflow::Action;
+use crate::workflow::{Action, WORKFLOW_SERVER};
 use std::collections::HashMap;
 use tramline_expr::{Str, Value};
 
@@ -83,6 +83,7 @@ pub(in crate::formats) fn check_servers(
     for call in calls {
         let name = call.name.server.as_str();
         let known = name == BUILTIN
+            || name == WORKFLOW_SERVER
             || servers.get(name).is_some()
             || elsewhere.iter().any(|server| server == name);
         if !known {

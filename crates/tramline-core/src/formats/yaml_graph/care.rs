@@ -5,6 +5,7 @@ use super::nodes::Kind;
 use crate::flaw::Code;
 use crate::formats::Flaws;
 use crate::formats::document::At;
+use crate::text::milliseconds;
 use crate::workflow::{Join, Node, Retry};
 use tramline_expr::{Str, Value};
 
@@ -82,25 +83,6 @@ fn timeout(at: At<'_>, flaws: &mut Flaws) -> Option<u64> {
     fitting
 }
 
-/// The milliseconds of a text like `500ms`, `1.5s`, `2m`, `1h`.
-fn milliseconds(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "ms" => 1.0,
-        "s" => 1_000.0,
-        "m" | "min" => 60_000.0,
-        "h" => 3_600_000.0,
-        _ => return None,
-    };
-    let digits = digits.trim_end();
-    let plain = digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    let number: f64 = digits.parse().ok().filter(|_| plain)?;
-    let ms = (number * unit).round();
-    // The bound is checked by the caller; beyond it the conversion would only saturate.
-    (ms <= TIMEOUT_MS_MAX as f64).then_some(ms as u64)
-}
-
 /// How often a failed attempt is repeated: a number, or `max`, `wait_ms` and `backoff`.
 fn retry(at: At<'_>, flaws: &mut Flaws) -> Option<Retry> {
     let mut retry = Retry {
@@ -163,31 +145,6 @@ fn approval(at: At<'_>, flaws: &mut Flaws) -> Option<Str> {
             let hint = "write `approval: true`, or the reason as text";
             fields::wrong(at, "approval", "true, false or a reason", hint, flaws);
             None
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::milliseconds;
-
-    #[test]
-    fn times_are_read_with_their_units() {
-        let cases = [
-            ("500ms", Some(500)),
-            ("5s", Some(5_000)),
-            ("1.5 s", Some(1_500)),
-            ("2m", Some(120_000)),
-            ("1h", Some(3_600_000)),
-            ("5", None),
-            ("-5s", None),
-            ("s", None),
-            ("1e9s", None),
-            ("99999999999h", None),
-            ("5 parsecs", None),
-        ];
-        for (text, ms) in cases {
-            assert_eq!(milliseconds(text), ms, "{text}");
         }
     }
 }

@@ -152,13 +152,6 @@ fn tool() -> Json {
 
 fn node() -> Json {
     let names: Vec<_> = KINDS.iter().map(|(name, _)| *name).collect();
-    let kinds = [
-        Kind::Entry,
-        Kind::Mcp,
-        Kind::Transform,
-        Kind::Switch,
-        Kind::Exit,
-    ];
     json!({
         "type": "object",
         "required": ["id", "type"],
@@ -166,7 +159,7 @@ fn node() -> Json {
             "id": text("Its name, unique in the graph; expressions see its output under it."),
             "type": {"enum": names, "description": "What it does."}
         },
-        "allOf": kinds.map(by_kind)
+        "allOf": Kind::ALL.map(by_kind)
     })
 }
 
@@ -184,6 +177,8 @@ fn by_kind(kind: Kind) -> Json {
     let required: &[&str] = match kind {
         Kind::Entry => &["next"],
         Kind::Mcp => &["server", "tool"],
+        Kind::Workflow => &["workflow"],
+        Kind::Wait => &[],
         Kind::Transform => &["transform"],
         Kind::Switch => &["conditions"],
         Kind::Exit => &[],
@@ -212,6 +207,16 @@ fn node_field(name: &str, kind: Kind) -> Json {
         ("tool", Kind::Mcp) => text("The tool, as its server lists it."),
         ("tool", _) => text("Whose node it is, where nodes stand at top level."),
         ("server", _) => text("A server of `mcpServers`, or `builtin`."),
+        ("workflow", _) => text("A tool of this document, or a saved workflow."),
+        ("map", _) => spread(),
+        ("for", _) => json!({
+            "type": ["number", "string", "object"],
+            "description": "How long to wait: milliseconds, text like 5s, or an expression."
+        }),
+        ("until", _) => json!({
+            "type": ["number", "string", "object"],
+            "description": "When to go on: a time like 2030-01-31T12:00:00Z, or an expression."
+        }),
         ("args", _) => json!({
             "type": ["object", "string"],
             "description": "The arguments. Text that starts with `$` and `{expr: …}` are JSONata; \
@@ -235,6 +240,24 @@ fn node_field(name: &str, kind: Kind) -> Json {
         }),
         _ => careful(name),
     }
+}
+
+fn spread() -> Json {
+    json!({
+        "type": ["string", "array", "object"],
+        "description": "Calls once for each item, which `args` see as `$item`: \
+            an expression, a list, or `over` with more about it.",
+        "properties": {
+            "over": {"description": "The items: an expression or a list."},
+            "as": {"type": "string", "pattern": "^[A-Za-z0-9_]+$",
+                "description": "What the item is called; `item` if not given."},
+            "width": {"type": "integer", "minimum": 1, "maximum": 64,
+                "description": "How many calls may be under way at once; 8 if not given."},
+            "on-failure": {"enum": ["stop", "keep"],
+                "description": "Whether a failed item fails the node or stands at its place."},
+            "onFailure": {"enum": ["stop", "keep"]}
+        }
+    })
 }
 
 /// The fields that say how carefully a call is carried out, in every format.

@@ -1,12 +1,11 @@
 //! One node of a graph as the file has it: what it does, where it leads, and where that stands.
 
-use super::{arguments, care, fields};
+use super::{care, fields};
 use crate::flaw::Code;
 use crate::formats::Flaws;
 use crate::formats::document::At;
-use crate::ids::ToolName;
 use crate::text::{nearest, shown};
-use crate::workflow::{Action, Choice, ERROR_LABEL, Edge, Node, Template};
+use crate::workflow::{Action, Choice, ERROR_LABEL, Edge, Node};
 use tramline_expr::{Str, Value};
 
 /// The types of node.
@@ -14,29 +13,46 @@ use tramline_expr::{Str, Value};
 pub(in crate::formats) enum Kind {
     Entry,
     Mcp,
+    Workflow,
     Transform,
     Switch,
+    Wait,
     Exit,
 }
 
 /// Every name of a type; `mcp_tool` is what older files say.
-pub(super) const KINDS: [(&str, Kind); 6] = [
+pub(super) const KINDS: [(&str, Kind); 8] = [
     ("entry", Kind::Entry),
     ("mcp", Kind::Mcp),
+    ("workflow", Kind::Workflow),
     ("transform", Kind::Transform),
     ("switch", Kind::Switch),
+    ("wait", Kind::Wait),
     ("exit", Kind::Exit),
     ("mcp_tool", Kind::Mcp),
 ];
 
 impl Kind {
+    /// Every type.
+    pub(super) const ALL: [Self; 7] = [
+        Self::Entry,
+        Self::Mcp,
+        Self::Workflow,
+        Self::Transform,
+        Self::Switch,
+        Self::Wait,
+        Self::Exit,
+    ];
+
     /// The fields that nodes of this type have beside those of [`EVERYWHERE`].
     pub(super) fn fields(self) -> &'static [&'static str] {
         match self {
             Self::Entry => &["next"],
-            Self::Mcp => &["server", "args", "next", "idempotent", "readOnly"],
+            Self::Mcp => &["server", "args", "map", "next", "idempotent", "readOnly"],
+            Self::Workflow => &["workflow", "args", "map", "next"],
             Self::Transform => &["transform", "next"],
             Self::Switch => &["conditions", "next"],
+            Self::Wait => &["for", "until", "next"],
             Self::Exit => &[],
         }
     }
@@ -45,8 +61,10 @@ impl Kind {
         match self {
             Self::Entry => "entry",
             Self::Mcp => "mcp",
+            Self::Workflow => "workflow",
             Self::Transform => "transform",
             Self::Switch => "switch",
+            Self::Wait => "wait",
             Self::Exit => "exit",
         }
     }
@@ -54,8 +72,8 @@ impl Kind {
     /// Whether the node does something that can take time, fail or need approval.
     pub(super) fn acts(self) -> bool {
         match self {
-            Self::Mcp | Self::Transform | Self::Switch => true,
-            Self::Entry | Self::Exit => false,
+            Self::Mcp | Self::Workflow | Self::Transform | Self::Switch => true,
+            Self::Entry | Self::Wait | Self::Exit => false,
         }
     }
 }
@@ -87,6 +105,8 @@ pub(super) struct Draft<'t> {
 #[derive(Clone, Default)]
 pub(super) struct Sources<'t> {
     pub(super) arguments: Option<At<'t>>,
+    pub(super) items: Option<At<'t>>,
+    pub(super) time: Option<At<'t>>,
     pub(super) expression: Option<At<'t>>,
     pub(super) rules: Vec<At<'t>>,
     pub(super) server: Option<At<'t>>,
@@ -144,6 +164,8 @@ impl<'t> Draft<'t> {
             Some(Kind::Entry) => Action::Entry,
             Some(Kind::Exit) => Action::Exit,
             Some(Kind::Mcp) => self.call(flaws),
+            Some(Kind::Workflow) => self.child(flaws),
+            Some(Kind::Wait) => self.wait(flaws).unwrap_or(stand_in),
             Some(Kind::Transform) => self.compute(flaws).unwrap_or(stand_in),
             Some(Kind::Switch) => self.choose(flaws),
             None => stand_in,
@@ -171,7 +193,7 @@ impl<'t> Draft<'t> {
         }
     }
 
-    fn owner_text(&self) -> String {
+    pub(super) fn owner_text(&self) -> String {
         format!("node `{}`", shown(&self.node.id))
     }
 
@@ -206,34 +228,6 @@ impl<'t> Draft<'t> {
                     flaws,
                 );
             }
-        }
-    }
-
-    fn call(&mut self, flaws: &mut Flaws) -> Action {
-        let owner = self.owner_text();
-        let hint = "name a server of `mcpServers`, or `builtin`";
-        let server = fields::required(self.at, &owner, "server", hint, flaws);
-        let tool = fields::required(self.at, &owner, "tool", "name a tool of that server", flaws);
-        self.sources.server = server.map(|(_, at)| at);
-        self.sources.tool = tool.map(|(_, at)| at);
-        let text =
-            |found: Option<(&Str, At<'_>)>| found.map_or_else(Str::default, |(t, _)| t.clone());
-        let args = fields::given(self.at, "args");
-        self.sources.arguments = args;
-        let arguments = match args {
-            None => Template::Literal(Value::object::<Str>([])),
-            Some(args) => {
-                let template = arguments::template(args.value);
-                if args.value.as_object().is_none() && !matches!(template, Template::Expr(_)) {
-                    let hint = "write one `name: value` for each argument";
-                    fields::wrong(args, "args", "an object", hint, flaws);
-                }
-                template
-            }
-        };
-        Action::Call {
-            tool: ToolName::new(text(server), text(tool)),
-            arguments,
         }
     }
 
@@ -356,10 +350,11 @@ fn kind(
                 ("conditions", "switch"),
                 ("transform", "transform"),
                 ("server", "mcp"),
+                ("workflow", "workflow"),
             ];
             let hint = match telling.iter().find(|(field, _)| at.get(field).is_some()) {
                 Some((_, kind)) => format!("add `type: {kind}`"),
-                None => "add `type`: entry, mcp, transform, switch or exit".to_owned(),
+                None => format!("add `type`: {}", known_kinds("or")),
             };
             fields::missing(at, &owner, "type", &hint, flaws);
         }
@@ -370,10 +365,16 @@ fn kind(
     if found.is_none() {
         let hint = match nearest(name, names()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => "types are entry, mcp, transform, switch and exit".to_owned(),
+            None => format!("types are {}", known_kinds("and")),
         };
         let message = format!("{owner} has the unknown type `{}`", shown(name));
         flaws.add(Code::UnknownKind, place.place(), message, hint);
     }
     found.map(|(_, kind)| *kind)
+}
+
+fn known_kinds(last: &str) -> String {
+    let names = Kind::ALL.map(Kind::name);
+    let (end, rest) = names.split_last().unwrap_or((&"", &[]));
+    format!("{} {last} {end}", rest.join(", "))
 }

@@ -108,7 +108,7 @@ fn inside(
 ) -> (Place, Option<String>) {
     let mut hint = match part {
         Part::Rule(_) => Some("see jsonlogic.com for what a rule may say".to_owned()),
-        Part::Expression | Part::Arguments => {
+        Part::Expression | Part::Arguments | Part::Items | Part::Time => {
             Some("see docs.jsonata.org for what an expression may say".to_owned())
         }
         Part::Schema(_) => None,
@@ -130,6 +130,8 @@ fn inside(
             }
             arguments::source(at)
         }
+        Part::Items => arguments::source(draft.sources.items.unwrap_or(draft.id).find(pointer)),
+        Part::Time => arguments::source(draft.sources.time.unwrap_or(draft.id).find(pointer)),
         Part::Schema(_) => draft.id,
     };
     let place = match span {

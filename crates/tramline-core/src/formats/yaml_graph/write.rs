@@ -4,7 +4,8 @@ use super::nodes::Kind;
 use super::{ServerInfo, limits};
 use crate::formats::{Lost, Written, yaml_text};
 use crate::workflow::{
-    Action, Choice, DEFAULT_LABEL, ERROR_LABEL, Edge, Join, Limits, Node, Retry, Template, Workflow,
+    Action, Choice, DEFAULT_LABEL, ERROR_LABEL, Each, Edge, ItemFailures, Join, Limits, Node,
+    Retry, Template, Time, WORKFLOW_SERVER, Workflow,
 };
 use std::collections::HashMap;
 use tramline_expr::{Map, Str, Value};
@@ -99,7 +100,9 @@ fn write_node(node: &Node, edges: &[&Edge], lost: &mut Lost) -> Value {
     map.insert("id", node.id.clone().into());
     let kind = match &node.action {
         Action::Entry => Kind::Entry,
+        Action::Call { tool, .. } if tool.server == WORKFLOW_SERVER => Kind::Workflow,
         Action::Call { .. } => Kind::Mcp,
+        Action::Wait(_) => Kind::Wait,
         Action::Compute { .. } => Kind::Transform,
         Action::Choose { .. } => Kind::Switch,
         Action::Exit => Kind::Exit,
@@ -108,7 +111,11 @@ fn write_node(node: &Node, edges: &[&Edge], lost: &mut Lost) -> Value {
     if node.join == Join::All {
         map.insert("join", "all".into());
     }
-    if let Action::Call { tool, .. } = &node.action {
+    if kind == Kind::Workflow
+        && let Action::Call { tool, .. } = &node.action
+    {
+        map.insert("workflow", tool.tool.clone().into());
+    } else if let Action::Call { tool, .. } = &node.action {
         map.insert("server", tool.server.clone().into());
         map.insert("tool", tool.tool.clone().into());
     }
@@ -131,10 +138,20 @@ fn act(node: &Node, edges: &[&Edge], map: &mut Map, lost: &mut Lost) {
     match &node.action {
         Action::Entry | Action::Exit => {}
         Action::Call { arguments, .. } => {
+            if let Some(each) = &node.each {
+                map.insert("map", spread(each));
+            }
             let none = Template::Literal(Value::object::<Str>([]));
             if *arguments != none {
                 map.insert("args", whole_arguments(arguments));
             }
+        }
+        Action::Wait(time) => {
+            let (key, template) = match time {
+                Time::For(template) => ("for", template),
+                Time::Until(template) => ("until", template),
+            };
+            map.insert(key, arguments(template, false));
         }
         Action::Compute { expression } => {
             let expr = [("expr", expression.clone().into())];
@@ -154,6 +171,20 @@ fn act(node: &Node, edges: &[&Edge], map: &mut Map, lost: &mut Lost) {
             }
         }
     }
+}
+
+/// What a call is spread over.
+fn spread(each: &Each) -> Value {
+    let failures = match each.failures {
+        ItemFailures::Stop => "stop",
+        ItemFailures::Keep => "keep",
+    };
+    Value::object([
+        ("over", arguments(&each.items, false)),
+        ("as", each.name.clone().into()),
+        ("width", each.width.into()),
+        ("on-failure", failures.into()),
+    ])
 }
 
 /// The node that a choice leads to by a label.
@@ -200,7 +231,9 @@ pub(in crate::formats) fn care(node: &Node, map: &mut Map) {
         ];
         map.insert("retry", Value::object(retry));
     }
-    if let (Some(repeatable), Action::Call { .. }) = (node.repeatable, &node.action) {
+    if let (Some(repeatable), Action::Call { tool, .. }) = (node.repeatable, &node.action)
+        && tool.server != WORKFLOW_SERVER
+    {
         map.insert("idempotent", repeatable.into());
     }
 }
@@ -211,7 +244,11 @@ fn ways(node: &Node, edges: &[&Edge], map: &mut Map, lost: &mut Lost) {
         Action::Choose { rules, otherwise } => {
             rules.iter().any(|choice| choice.label == *label) || otherwise.as_ref() == Some(label)
         }
-        Action::Entry | Action::Call { .. } | Action::Compute { .. } | Action::Exit => false,
+        Action::Entry
+        | Action::Call { .. }
+        | Action::Compute { .. }
+        | Action::Wait(_)
+        | Action::Exit => false,
     };
     let is_choice = matches!(node.action, Action::Choose { .. });
     let mut next = Vec::new();

@@ -54,7 +54,7 @@ pub(super) fn size(shape: &Shape) -> (f64, f64) {
     match shape.kind {
         Kind::Call => ((width + 28.0).max(WIDTH_MIN), height + 16.0),
         // The slanted ends take room from the text.
-        Kind::Compute => ((width + 52.0).max(WIDTH_MIN), height + 16.0),
+        Kind::Compute | Kind::Wait => ((width + 52.0).max(WIDTH_MIN), height + 16.0),
         Kind::Entry | Kind::Exit => ((width + height + 16.0).max(WIDTH_MIN), height + 14.0),
         Kind::Choose => {
             // A box fits into a rhombus if its parts of width and height add up to one at most.

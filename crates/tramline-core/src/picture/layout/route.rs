@@ -91,14 +91,14 @@ impl Draft<'_> {
             Kind::Choose => width * 0.5,
             Kind::Entry | Kind::Exit => width - height,
             Kind::Call => width - 24.0,
-            Kind::Compute => width - 48.0,
+            Kind::Compute | Kind::Wait => width - 48.0,
         };
         let place = ways.iter().position(|&other| other == way).unwrap_or(0) as f64;
         let gap = PORT_GAP.min(room / ways.len() as f64);
         let aside = (place - (ways.len() as f64 - 1.0) / 2.0) * gap;
         let depth = match kind {
             Kind::Choose => height / 2.0 * (1.0 - aside.abs() / (width / 2.0)),
-            Kind::Entry | Kind::Exit | Kind::Call | Kind::Compute => height / 2.0,
+            Kind::Entry | Kind::Exit | Kind::Call | Kind::Compute | Kind::Wait => height / 2.0,
         };
         Point {
             x: middle.x + aside,
@@ -164,7 +164,7 @@ impl Draft<'_> {
         let edge = middle.x + width / 2.0;
         let inner = match self.picture.shapes[link.from].kind {
             Kind::Choose => width / 4.0,
-            Kind::Compute => 10.0,
+            Kind::Compute | Kind::Wait => 10.0,
             Kind::Entry | Kind::Exit | Kind::Call => 2.0,
         };
         let up = height / 4.0;

@@ -92,10 +92,7 @@ fn end(whole: &mut Workflow, given: &Workflow) {
         .nodes
         .iter()
         .map(|node| {
-            let path = Path {
-                root: node.id.clone(),
-                steps: Vec::new(),
-            };
+            let path = Path::new(node.id.clone(), Vec::new());
             format!("  {}: {}", text(&node.id), path.jsonata())
         })
         .collect();

@@ -1,0 +1,99 @@
+//! How a run begins: what it runs, with what, for whom, and where it is to halt.
+
+use crate::ids::{RunId, Seq, StepNo};
+use crate::workflow::Workflow;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use tramline_expr::{Str, Value};
+
+/// How a run begins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Started {
+    /// What it runs: whole, so that the journal needs nothing beside it.
+    pub workflow: Arc<Workflow>,
+    /// What it was given.
+    pub input: Value,
+    /// How it goes on from step to step.
+    #[serde(default)]
+    pub policy: Policy,
+    /// The caller's label that groups runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<Str>,
+    /// Who began it.
+    pub by: Str,
+    /// Where its document and its servers are to be found again: the front end's own words.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub origin: Value,
+    /// The step of another run that it is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Parent>,
+    /// The run it branched off from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fork: Option<Fork>,
+    /// Where it is to halt from its first step on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watch: Option<Watch>,
+}
+
+/// One item of a step that is spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Item {
+    /// The step that is spread.
+    pub step: StepNo,
+    /// The item's place, from 0.
+    pub index: u32,
+}
+
+/// The step of another run that a run is a part of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parent {
+    /// Which run.
+    pub run: RunId,
+    /// Which of its steps.
+    pub step: StepNo,
+    /// How many runs are above this one.
+    pub depth: u32,
+}
+
+/// Where a run branched off from another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fork {
+    /// From which run.
+    pub run: RunId,
+    /// After which of its events.
+    pub seq: Seq,
+    /// The nodes whose calls that run has made and which may not be repeated unasked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<Str>,
+}
+
+/// Where a run is to halt.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Watch {
+    /// At these nodes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub breaks: Vec<Break>,
+    /// Before every step.
+    #[serde(default)]
+    pub stepping: bool,
+}
+
+/// A node before which a run is to halt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Break {
+    /// Its id.
+    pub node: Str,
+    /// Only when this holds: JSONata as text, or a JSON Logic rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<Value>,
+}
+
+/// How a run goes on from step to step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Policy {
+    /// A step starts as soon as its inputs are there.
+    #[default]
+    Eager,
+    /// All steps that are ready together run, then the run pauses.
+    Layered,
+}

@@ -1,0 +1,128 @@
+//! What a run asks, what is answered, and how it ends.
+
+use crate::failure::Failure;
+use crate::ids::{NodeIx, RunId, StepNo};
+use serde::{Deserialize, Serialize};
+use tramline_expr::{Str, Value};
+
+/// Why a run waits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Pause {
+    /// A layer is done and the next one is ready.
+    Layer {
+        /// Which layer is done, from 0.
+        index: u32,
+    },
+    /// A person must agree before a node is entered.
+    Approval {
+        /// Which node.
+        node: NodeIx,
+        /// Why.
+        reason: Str,
+    },
+    /// A call left and nobody knows whether it arrived.
+    InDoubt {
+        /// Which step.
+        step: StepNo,
+        /// Where.
+        node: NodeIx,
+    },
+    /// Somebody wanted the run to halt before a node.
+    Break {
+        /// Which node.
+        node: NodeIx,
+        /// Why here.
+        reason: Str,
+    },
+    /// A fork is about to make a call that the run it branched off from has made.
+    Effect {
+        /// Which node.
+        node: NodeIx,
+    },
+    /// A run that this one is waiting for waits itself.
+    Child {
+        /// Which step waits for it.
+        step: StepNo,
+        /// Where.
+        node: NodeIx,
+        /// Which run.
+        run: RunId,
+    },
+}
+
+impl Pause {
+    /// The node it is about, if it is about one.
+    pub fn node(&self) -> Option<NodeIx> {
+        match self {
+            Self::Layer { .. } => None,
+            Self::Approval { node, .. }
+            | Self::InDoubt { node, .. }
+            | Self::Break { node, .. }
+            | Self::Effect { node }
+            | Self::Child { node, .. } => Some(*node),
+        }
+    }
+
+    /// What it is called where runs are shown.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Layer { .. } => "layer",
+            Self::Approval { .. } => "approval",
+            Self::InDoubt { .. } => "in-doubt",
+            Self::Break { .. } => "break",
+            Self::Effect { .. } => "effect",
+            Self::Child { .. } => "child",
+        }
+    }
+}
+
+/// What somebody answers to a pause.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Answer {
+    /// Go on: run the next layer, enter the node.
+    Proceed,
+    /// No: the run ends as rejected.
+    Reject,
+    /// Call again, knowing that it may be the second time.
+    Retry,
+    /// Do not call again; this is the output.
+    Skip {
+        /// What the step is taken to have given.
+        output: Value,
+    },
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// With a result.
+    Completed {
+        /// The result.
+        result: Value,
+    },
+    /// With a failure.
+    Failed {
+        /// Which one.
+        failure: Failure,
+        /// Where, if at a node.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        node: Option<NodeIx>,
+    },
+    /// By a person's no.
+    Rejected {
+        /// To what node, if the question was about one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        node: Option<NodeIx>,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
+    /// From outside.
+    Aborted {
+        /// By whom.
+        by: Str,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
+}

@@ -1,0 +1,59 @@
+//! What a run asks, told: for people as words, for programs as data, everywhere the same.
+
+use crate::graph::Graph;
+use crate::ids::{Checkpoint, RunId, Seq};
+use crate::journal::Pause;
+use tramline_expr::{Map, Value};
+
+/// A question in a sentence.
+pub fn says(graph: &Graph, pause: &Pause) -> String {
+    let id = pause.node().map_or("", |node| graph.node(node).id.as_str());
+    match pause {
+        Pause::Layer { index } => format!("layer {index} is done; the next one waits"),
+        Pause::Approval { reason, .. } => format!("{id} waits for approval: {reason}"),
+        Pause::InDoubt { .. } => {
+            format!("{id} was being called when the process died; did it happen?")
+        }
+        Pause::Break { reason, .. } => format!("halted before {id} ({reason})"),
+        Pause::Effect { .. } => {
+            format!("{id} would make a call again that was made before; may it?")
+        }
+        Pause::Child { run, .. } => format!("{id} waits for {run}, which waits for an answer"),
+    }
+}
+
+/// The answers that a question takes, as users say them.
+pub fn options(pause: &Pause) -> &'static [&'static str] {
+    match pause {
+        Pause::Layer { .. } | Pause::Approval { .. } => &["proceed", "reject"],
+        Pause::Break { .. } | Pause::Effect { .. } => &["proceed", "skip", "reject"],
+        Pause::InDoubt { .. } | Pause::Child { .. } => &["retry", "skip", "reject"],
+    }
+}
+
+/// A question as data: `checkpoint_id`, `kind`, `message`, `options`, and what it is about.
+pub fn value(graph: &Graph, run: &RunId, seq: Seq, pause: &Pause) -> Value {
+    let point = Checkpoint {
+        run: run.clone(),
+        seq,
+    };
+    let mut told = Map::new();
+    told.insert("checkpoint_id", point.to_string().into());
+    told.insert("kind", pause.kind().into());
+    if let Some(node) = pause.node() {
+        told.insert("node", graph.node(node).id.clone().into());
+    }
+    match pause {
+        Pause::Layer { index } => told.insert("layer_index", (*index).into()),
+        Pause::Approval { reason, .. } | Pause::Break { reason, .. } => {
+            told.insert("reason", reason.clone().into())
+        }
+        Pause::InDoubt { step, .. } => told.insert("step", (*step).into()),
+        Pause::Effect { .. } => None,
+        Pause::Child { run, .. } => told.insert("run_id", run.as_str().into()),
+    };
+    told.insert("message", says(graph, pause).into());
+    let options = options(pause).iter().map(|option| Value::from(*option));
+    told.insert("options", Value::array(options));
+    told.into()
+}

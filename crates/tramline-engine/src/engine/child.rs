@@ -1,0 +1,274 @@
+//! Workflows that are called by others: a call is a run of its own, found again by its name.
+//!
+//! A child's id follows from the step that calls it, so a call that is repeated after a crash comes
+//! back to the same child and nothing in it happens twice. A child that waits for an answer makes
+//! its parent wait; whichever of the two is later to see that the other is ready wakes the parent.
+
+use super::{Engine, Inner, Start};
+use crate::drive::Ended;
+use crate::engine::Handle;
+use crate::fault::Fault;
+use crate::seams::{Callable, Status};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+use tramline_core::failure::{Failure, FailureKind};
+use tramline_core::graph::Graph;
+use tramline_core::ids::{Checkpoint, RunId, Seq};
+use tramline_core::journal::{Answer, Event, Outcome, Parent, Pause};
+use tramline_core::text::nearest;
+use tramline_core::{Str, Value, trace};
+
+/// Deeper nesting is refused: it is a workflow that calls itself.
+const DEPTH_MAX: u32 = 16;
+
+/// What a call came to.
+pub(crate) enum Called {
+    /// It ended.
+    Answer(Result<Value, Failure>),
+    /// It is a run that waits for an answer itself.
+    Waits(RunId),
+}
+
+/// A call of a workflow.
+pub(crate) struct ChildCall {
+    pub(crate) name: Str,
+    pub(crate) arguments: Value,
+    pub(crate) parent: Parent,
+    /// When the parent began, and what tells this call from all others of its run.
+    pub(crate) born_ms: i64,
+    pub(crate) key: Str,
+    pub(crate) session: Option<Str>,
+    /// Where the parent's document is, for a workflow that has no place of its own.
+    pub(crate) origin: Value,
+    pub(crate) cancel: CancellationToken,
+}
+
+impl Engine {
+    /// Runs a workflow for a step of another run, or comes back to the run that was begun for it.
+    pub(crate) async fn call_workflow(&self, call: ChildCall) -> Called {
+        let id = RunId::new(call.born_ms, spread_bits(&call.key));
+        let cancel = call.cancel.clone();
+        let name = call.name.clone();
+        match self.child(&id, call).await {
+            Ok(Child::Over(graph, outcome)) => answered(&graph, &id, &outcome),
+            Ok(Child::Driven(handle)) => self.see_through(&name, handle, &cancel).await,
+            Ok(Child::Elsewhere) => self.follow_child(&id, &cancel).await,
+            Err(failure) => Called::Answer(Err(failure)),
+        }
+    }
+
+    async fn child(&self, id: &RunId, call: ChildCall) -> Result<Child, Failure> {
+        let failed = |fault: Fault| match fault {
+            Fault::BadInput { .. } => Failure::new(FailureKind::BadArguments, fault.to_string()),
+            other => Failure::new(FailureKind::Unavailable, other.to_string()),
+        };
+        match self.load(id).await {
+            Ok(loaded) => match loaded.run.outcome {
+                Some(outcome) => Ok(Child::Over(loaded.run.graph, outcome)),
+                None => match self.resume(id).await {
+                    Ok(handle) => Ok(Child::Driven(handle)),
+                    Err(Fault::Elsewhere { .. }) => Ok(Child::Elsewhere),
+                    Err(fault) => Err(failed(fault)),
+                },
+            },
+            Err(Fault::NotFound(_)) => {
+                let Callable { graph, origin } = self.callable(&call)?;
+                let mut start = Start::new(graph, call.arguments);
+                start.origin = if origin.is_null() {
+                    call.origin
+                } else {
+                    origin
+                };
+                start.session = call.session;
+                let handle = self.begin(id.clone(), call.born_ms, start, Some(call.parent));
+                handle.map(Child::Driven).map_err(failed)
+            }
+            Err(fault) => Err(failed(fault)),
+        }
+    }
+
+    fn callable(&self, call: &ChildCall) -> Result<Callable, Failure> {
+        if call.parent.depth > DEPTH_MAX {
+            let message = format!(
+                "`{}` would be the {}th workflow inside another: does it call itself?",
+                call.name, call.parent.depth
+            );
+            return Err(Failure::new(FailureKind::Limit, message));
+        }
+        self.0.workflows.find(&call.name).ok_or_else(|| {
+            let names = self.0.workflows.names();
+            let near = nearest(&call.name, names.iter().map(Str::as_str))
+                .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            let message = format!("there is no workflow `{}`{near}", call.name);
+            Failure::new(FailureKind::UnknownTool, message)
+        })
+    }
+
+    /// Waits for a child that is driven here.
+    async fn see_through(&self, name: &str, handle: Handle, cancel: &CancellationToken) -> Called {
+        let id = handle.run.clone();
+        let ended = handle.ended();
+        tokio::pin!(ended);
+        let ended = tokio::select! {
+            ended = &mut ended => ended,
+            () = cancel.cancelled() => {
+                self.give_up(&id).await;
+                ended.await
+            }
+        };
+        match ended {
+            Ok(Ended::Finished(outcome)) => match self.load(&id).await {
+                Ok(loaded) => answered(&loaded.run.graph, &id, &outcome),
+                Err(fault) => unavailable(name, &fault),
+            },
+            Ok(Ended::Paused(_)) => Called::Waits(id),
+            // We are stopping too: what this call came to is for the next process to see.
+            Ok(Ended::Stopped) => std::future::pending().await,
+            Err(fault) => unavailable(name, &fault),
+        }
+    }
+
+    /// Waits for a child that somebody else drives, or another call of ours.
+    async fn follow_child(&self, id: &RunId, cancel: &CancellationToken) -> Called {
+        let mut follow = self.subscribe(id.clone(), 0);
+        loop {
+            let entry = tokio::select! {
+                entry = follow.next() => entry,
+                () = cancel.cancelled() => {
+                    self.give_up(id).await;
+                    follow.next().await
+                }
+            };
+            match entry {
+                Ok(Some(entry)) if matches!(entry.event, Event::Finished { .. }) => {
+                    return match self.load(id).await {
+                        Ok(loaded) => match &loaded.run.outcome {
+                            Some(outcome) => answered(&loaded.run.graph, id, outcome),
+                            None => Called::Waits(id.clone()),
+                        },
+                        Err(fault) => unavailable(id.as_str(), &fault),
+                    };
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => return Called::Waits(id.clone()),
+                Err(fault) => return unavailable(id.as_str(), &fault),
+            }
+        }
+    }
+
+    /// Ends a child that nobody wants any more, unless it is only we who stop.
+    async fn give_up(&self, id: &RunId) {
+        if !self.0.stop.is_cancelled() {
+            let why = Some("the run that called it does not want it any more".to_owned());
+            // It may have ended by itself in this moment; then that stands.
+            let _ = self.abort(id, "the calling run".into(), why).await;
+        }
+    }
+}
+
+enum Child {
+    Over(Arc<Graph>, Outcome),
+    Driven(Handle),
+    Elsewhere,
+}
+
+fn unavailable(name: &str, fault: &Fault) -> Called {
+    let message = format!("workflow `{name}`: {fault}");
+    Called::Answer(Err(Failure::new(FailureKind::Unavailable, message)))
+}
+
+/// A child's end as its caller sees it.
+fn answered(graph: &Graph, run: &RunId, outcome: &Outcome) -> Called {
+    let kind = match outcome {
+        Outcome::Completed { result } => return Called::Answer(Ok(result.clone())),
+        Outcome::Failed { .. } => FailureKind::Tool,
+        Outcome::Rejected { .. } => FailureKind::Rejected,
+        Outcome::Aborted { .. } => FailureKind::Cancelled,
+    };
+    let told = trace::outcome(graph, outcome);
+    let error = told.get("error").cloned().unwrap_or_default();
+    let says = error
+        .get("message")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let message = format!("workflow `{}`: {says}", graph.workflow.name);
+    let data = Value::object([("run_id", run.as_str().into()), ("error", error.clone())]);
+    Called::Answer(Err(Failure::new(kind, message).with_data(data)))
+}
+
+impl Inner {
+    /// Wakes the run that waits for this one, if it has gone to sleep over it.
+    pub(super) async fn wake_parent(self: &Arc<Self>, child: &RunId, parent: &RunId) {
+        let engine = Engine(Arc::clone(self));
+        let Ok(Some(row)) = self.store.row(parent).await else {
+            return;
+        };
+        if row.head.status != Status::Paused {
+            return;
+        }
+        let Ok(loaded) = self.load(parent).await else {
+            return;
+        };
+        let pauses: Vec<_> = loaded.run.pauses.into_iter().collect();
+        if self.look_again(parent, &pauses, |run| run == child).await {
+            // Somebody else may be quicker to drive it on; then that is that.
+            let _ = engine.resume(parent).await;
+        }
+    }
+
+    /// Answers the questions that children have settled in the meantime. Whether there were any.
+    pub(super) async fn settle_children(
+        self: &Arc<Self>,
+        parent: &RunId,
+        pauses: &[(Seq, Pause)],
+    ) -> Result<bool, Fault> {
+        let mut over = Vec::new();
+        for (_, pause) in pauses {
+            if let Pause::Child { run, .. } = pause
+                && let Some(row) = self.store.row(run).await?
+                && row.head.status.is_over()
+            {
+                over.push(run.clone());
+            }
+        }
+        Ok(!over.is_empty()
+            && self
+                .look_again(parent, pauses, |run| over.contains(run))
+                .await)
+    }
+
+    async fn look_again(
+        self: &Arc<Self>,
+        parent: &RunId,
+        pauses: &[(Seq, Pause)],
+        is_over: impl Fn(&RunId) -> bool,
+    ) -> bool {
+        let engine = Engine(Arc::clone(self));
+        let mut any = false;
+        for (seq, pause) in pauses {
+            let Pause::Child { run, .. } = pause else {
+                continue;
+            };
+            if !is_over(run) {
+                continue;
+            }
+            let asked = Checkpoint {
+                run: parent.clone(),
+                seq: *seq,
+            };
+            let by = Str::from(run.as_str());
+            // Whoever answered first has done the same.
+            any |= engine.answer(&asked, Answer::Retry, by, None).await.is_ok();
+        }
+        any
+    }
+}
+
+/// 128 bits that follow from a key alone, the same in every process (FNV-1a).
+fn spread_bits(key: &str) -> u128 {
+    const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+    key.bytes().fold(BASIS, |bits, byte| {
+        (bits ^ u128::from(byte)).wrapping_mul(PRIME)
+    })
+}

@@ -1,0 +1,203 @@
+//! Forks: a new run that shares another's past up to a step, and goes its own way from there.
+//!
+//! What was called before that step is a fact and is not called again. What the other run called
+//! after it, and may not be repeated, is asked about first.
+
+use super::debug::{ended_step, place};
+use super::{At, Engine, Handle};
+use crate::clock;
+use crate::fault::Fault;
+use crate::ledger::Ledger;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use tramline_core::graph::Graph;
+use tramline_core::ids::{RunId, Seq, StepNo, ToolName};
+use tramline_core::journal::{Entry, Event, Fork, Watch};
+use tramline_core::run::{Run, Stage};
+use tramline_core::workflow::{Action, WORKFLOW_SERVER};
+use tramline_core::{Str, Value};
+
+/// How to branch off.
+#[derive(Clone, Debug)]
+pub struct Branch {
+    /// From where.
+    pub at: At,
+    /// The output that the step there is taken to have given.
+    pub output: Option<Value>,
+    /// What becomes of calls that the other run has made.
+    pub effects: Effects,
+    /// Where the new run is to halt.
+    pub watch: Option<Watch>,
+}
+
+/// What a fork does about calls that the other run has made and that may not be repeated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Effects {
+    /// It asks before each.
+    #[default]
+    Ask,
+    /// It makes them again.
+    Repeat,
+}
+
+/// A fork that was made.
+pub struct Branched {
+    /// The new run.
+    pub handle: Handle,
+    /// The calls after the fork that the other run has made and that may not be repeated: which
+    /// node, which tool.
+    pub effects: Vec<(Str, ToolName)>,
+}
+
+impl Engine {
+    /// Branches off from a run. The new run is driven by this process.
+    pub async fn fork(&self, id: &RunId, branch: Branch) -> Result<Branched, Fault> {
+        let loaded = self.load(id).await?;
+        let graph = Arc::clone(&loaded.run.graph);
+        let seq = place(id, &loaded.entries, branch.at)?;
+        let (past, later) = loaded.entries.split_at(seq as usize);
+        let mut past = past.to_vec();
+        if let Some(output) = branch.output {
+            edit(&graph, &mut past, output)?;
+        }
+        let stood = self.fold(id, &past)?;
+        settled(&stood)?;
+        let effects = effects(&graph, later);
+        facts(&stood, later, &mut past);
+        let Some(Event::Started(started)) = past.first_mut().map(|first| &mut first.event) else {
+            return Err(Fault::NotFound(id.clone()));
+        };
+        started.fork = Some(Fork {
+            run: id.clone(),
+            seq,
+            asks: match branch.effects {
+                Effects::Ask => effects.iter().map(|(node, _)| node.clone()).collect(),
+                Effects::Repeat => Vec::new(),
+            },
+        });
+        started.by = self.0.options.name.clone();
+        started.parent = None;
+        started.watch = branch.watch;
+        let handle = self.branch_off(past)?;
+        Ok(Branched { handle, effects })
+    }
+
+    fn branch_off(&self, past: Vec<Entry>) -> Result<Handle, Fault> {
+        let at_ms = clock::now_ms();
+        let chance = u128::from(clock::random()) << 64 | u128::from(clock::random());
+        let id = RunId::new(at_ms, chance);
+        let mut run = self.fold(&id, &past)?;
+        let mut ledger = Ledger::new(Arc::clone(&self.0.store), 0, 0);
+        for entry in past {
+            ledger.open(entry)?;
+        }
+        let by = self.0.options.name.clone();
+        ledger.record(&mut run, Event::Resumed { by })?;
+        let seat = self.0.seat(&id)?;
+        Ok(self.spawn(seat, run, ledger))
+    }
+}
+
+/// Puts another output in the place of what the last event's step gave.
+fn edit(graph: &Graph, past: &mut [Entry], output: Value) -> Result<(), Fault> {
+    let last = past.last_mut().map(|entry| &mut entry.event);
+    let (step, node) = match &last {
+        Some(
+            Event::StepFinished { step, node, .. }
+            | Event::StepFailed { step, node, .. }
+            | Event::Gathered { step, node },
+        ) => (*step, *node),
+        _ => {
+            return Err(Fault::Refused(
+                "only the output of a step can be changed: fork after a step that has ended".into(),
+            ));
+        }
+    };
+    let label = match (&graph.node(node).action, &output) {
+        (Action::Choose { rules, otherwise }, Value::String(to)) => {
+            let known = rules.iter().map(|rule| &rule.label).chain(otherwise);
+            if !known.clone().any(|label| label == to) {
+                let ways: Vec<_> = known.map(Str::as_str).collect();
+                return Err(Fault::Refused(format!(
+                    "`{}` can go to {}, not to `{to}`",
+                    graph.node(node).id,
+                    ways.join(", ")
+                )));
+            }
+            Some(to.clone())
+        }
+        (Action::Choose { .. }, _) => {
+            return Err(Fault::Refused(format!(
+                "the output of `{}` is the node it goes to",
+                graph.node(node).id
+            )));
+        }
+        (
+            Action::Entry
+            | Action::Call { .. }
+            | Action::Compute { .. }
+            | Action::Wait(_)
+            | Action::Exit,
+            _,
+        ) => None,
+    };
+    if let Some(last) = last {
+        *last = Event::StepFinished {
+            step,
+            node,
+            label,
+            output,
+        };
+    }
+    Ok(())
+}
+
+/// A step in the middle of its items cannot be cut in two.
+fn settled(run: &Run) -> Result<(), Fault> {
+    match run.spread_nodes().next() {
+        None => Ok(()),
+        Some(node) => Err(Fault::Refused(format!(
+            "at that moment `{}` was in the middle of its items; fork before or after it",
+            run.graph.node(node).id
+        ))),
+    }
+}
+
+/// The calls made later that may not be repeated, each node once.
+fn effects(graph: &Graph, later: &[Entry]) -> Vec<(Str, ToolName)> {
+    let mut seen = BTreeSet::new();
+    let mut found = Vec::new();
+    for entry in later {
+        let Event::StepStarted {
+            node, repeatable, ..
+        } = &entry.event
+        else {
+            continue;
+        };
+        let at = graph.node(*node);
+        if let Action::Call { tool, .. } = &at.action
+            && (!repeatable || tool.server == WORKFLOW_SERVER)
+            && seen.insert(*node)
+        {
+            found.push((at.id.clone(), tool.clone()));
+        }
+    }
+    found
+}
+
+/// Adds what became of the calls that were under way: they had left, and their ends are known.
+fn facts(stood: &Run, later: &[Entry], past: &mut Vec<Entry>) {
+    let left = |step: &StepNo| {
+        let open = stood.open.get(step);
+        open.is_some_and(|open| !matches!(open.stage, Stage::Sleeping(_)))
+    };
+    for entry in later {
+        if ended_step(&entry.event).is_some_and(|step| left(&step)) {
+            let seq = past.len() as Seq + 1;
+            past.push(Entry {
+                seq,
+                ..entry.clone()
+            });
+        }
+    }
+}

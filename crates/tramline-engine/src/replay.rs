@@ -1,0 +1,308 @@
+//! Replays: a run done again from its record, its calls answered from the journal.
+//!
+//! Nothing leaves the process. What was answered to the run's questions is answered again, waits
+//! are over at once, and a call that the record does not have fails. So a workflow can be changed
+//! and held against what really happened.
+
+use crate::drive::Ended;
+use crate::engine::{Engine, Loaded, Options, Start};
+use crate::fault::Fault;
+use crate::seams::{Call, Hints, Listing, Store, Tool, Tools};
+use async_trait::async_trait;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use tramline_core::compare::{Comparison, compare};
+use tramline_core::failure::{Failure, FailureKind};
+use tramline_core::graph::Graph;
+use tramline_core::ids::{Checkpoint, RunId, Seq, StepNo, ToolName};
+use tramline_core::journal::{Answer, Entry, Event, Pause};
+use tramline_core::trace::Trace;
+use tramline_core::workflow::Action;
+use tramline_core::{Map, Str, Value};
+
+/// A run that pauses and is answered more often than this is going in circles.
+const ROUNDS_MAX: usize = 10_000;
+
+/// What a replay came to.
+pub struct Replayed {
+    /// The run as it went this time.
+    pub trace: Trace,
+    /// How that differs from the record.
+    pub comparison: Comparison,
+    /// Questions that the record has no answer to; the replay stopped there.
+    pub unanswered: Vec<Str>,
+    /// Recorded calls that were not made this time: how many, by tool.
+    pub unused: Vec<(ToolName, usize)>,
+}
+
+impl Engine {
+    /// Does a run again, with another graph if one is given, and compares. Nothing is called, and
+    /// nothing is kept.
+    pub async fn replay(&self, id: &RunId, against: Option<Arc<Graph>>) -> Result<Replayed, Fault> {
+        let Some(scratch) = &self.options().scratch else {
+            return Err(Fault::Refused(
+                "this engine has no place to replay in".into(),
+            ));
+        };
+        let record = self.load(id).await?;
+        let graph = against.unwrap_or_else(|| Arc::clone(&record.run.graph));
+        replay(&record, graph, scratch.make()?).await
+    }
+}
+
+async fn replay(
+    record: &Loaded,
+    graph: Arc<Graph>,
+    store: Arc<dyn Store>,
+) -> Result<Replayed, Fault> {
+    let tools = Arc::new(Recorded::of(&record.run.graph, &record.entries));
+    let options = Options {
+        workflows: false,
+        hurry: true,
+        name: "replay".into(),
+        ..Options::default()
+    };
+    let engine = Engine::new(store, Arc::clone(&tools) as _, options);
+    let mut answers = Answers::of(&record.run.graph, &record.entries);
+    let mut start = Start::new(graph, record.run.started.input.clone());
+    start.policy = record.run.started.policy;
+    let mut handle = engine.start(start).await?;
+    let id = handle.run.clone();
+    let mut unanswered = Vec::new();
+    for _ in 0..ROUNDS_MAX {
+        let Ended::Paused(pauses) = handle.ended().await? else {
+            break;
+        };
+        unanswered = answer_all(&engine, &id, &pauses, &mut answers).await?;
+        if !unanswered.is_empty() {
+            break;
+        }
+        handle = engine.resume(&id).await?;
+    }
+    let again = engine.load(&id).await?;
+    let trace = Trace::of(&id, &again.run.graph, &again.entries);
+    let before = Trace::of(&record.run.id, &record.run.graph, &record.entries);
+    let comparison = compare(&before, &trace);
+    engine.close().await;
+    Ok(Replayed {
+        trace,
+        comparison,
+        unanswered,
+        unused: tools.unused(),
+    })
+}
+
+/// Answers what the record has answers to. Gives the questions it has none to.
+async fn answer_all(
+    engine: &Engine,
+    id: &RunId,
+    pauses: &[(Seq, Pause)],
+    answers: &mut Answers,
+) -> Result<Vec<Str>, Fault> {
+    let loaded = engine.load(id).await?;
+    let mut unanswered = Vec::new();
+    for (seq, pause) in pauses {
+        let key = Answers::key(&loaded.run.graph, pause);
+        let Some((answer, by, why)) = answers.next(&key) else {
+            unanswered.push(key.1.unwrap_or_else(|| key.0.into()));
+            continue;
+        };
+        let asked = Checkpoint {
+            run: id.clone(),
+            seq: *seq,
+        };
+        engine.answer(&asked, answer, by, why).await?;
+    }
+    Ok(unanswered)
+}
+
+type Question = (&'static str, Option<Str>);
+
+/// What was answered, by what was asked about.
+#[derive(Default)]
+struct Answers(HashMap<Question, VecDeque<(Answer, Str, Option<String>)>>);
+
+impl Answers {
+    fn of(graph: &Graph, entries: &[Entry]) -> Self {
+        let mut asked: HashMap<Seq, Question> = HashMap::new();
+        let mut answers = Self::default();
+        for entry in entries {
+            match &entry.event {
+                Event::Paused { pause } => {
+                    asked.insert(entry.seq, Self::key(graph, pause));
+                }
+                Event::Answered {
+                    pause,
+                    answer,
+                    by,
+                    why,
+                } => {
+                    if let Some(key) = asked.get(pause) {
+                        let said = (answer.clone(), by.clone(), why.clone());
+                        answers.0.entry(key.clone()).or_default().push_back(said);
+                    }
+                }
+                _ => {}
+            }
+        }
+        answers
+    }
+
+    fn key(graph: &Graph, pause: &Pause) -> Question {
+        (
+            pause.kind(),
+            pause.node().map(|node| graph.node(node).id.clone()),
+        )
+    }
+
+    fn next(&mut self, key: &Question) -> Option<(Answer, Str, Option<String>)> {
+        self.0.get_mut(key)?.pop_front()
+    }
+}
+
+/// How a call ended.
+type Ending = Result<Value, Failure>;
+
+/// Tools that answer what was answered before, for the same tool and arguments in the same order.
+struct Recorded {
+    calls: Mutex<HashMap<(ToolName, String), VecDeque<Ending>>>,
+    hints: HashMap<ToolName, bool>,
+}
+
+impl Recorded {
+    fn of(graph: &Graph, entries: &[Entry]) -> Self {
+        let mut open: HashMap<StepNo, (ToolName, String)> = HashMap::new();
+        let mut calls: HashMap<_, VecDeque<_>> = HashMap::new();
+        let mut hints = HashMap::new();
+        let mut asked: HashMap<Seq, StepNo> = HashMap::new();
+        for entry in entries {
+            let (step, answer) = match &entry.event {
+                Event::StepStarted {
+                    step,
+                    node,
+                    arguments,
+                    repeatable,
+                    ..
+                } => {
+                    if let Action::Call { tool, .. } = &graph.node(*node).action
+                        && !open.contains_key(step)
+                    {
+                        hints.insert(tool.clone(), *repeatable);
+                        open.insert(*step, (tool.clone(), canonical(arguments)));
+                    }
+                    continue;
+                }
+                Event::StepFinished { step, output, .. } => (step, Ok(output.clone())),
+                Event::StepFailed { step, failure, .. }
+                | Event::AttemptFailed { step, failure, .. } => (step, Err(failure.clone())),
+                Event::Paused {
+                    pause: Pause::InDoubt { step, .. } | Pause::Child { step, .. },
+                } => {
+                    asked.insert(entry.seq, *step);
+                    continue;
+                }
+                Event::Answered {
+                    pause,
+                    answer: Answer::Skip { output },
+                    ..
+                } => match asked.get(pause) {
+                    Some(step) => (step, Ok(output.clone())),
+                    None => continue,
+                },
+                _ => continue,
+            };
+            if let Some(call) = open.get(step) {
+                calls.entry(call.clone()).or_default().push_back(answer);
+            }
+        }
+        let calls = Mutex::new(calls);
+        Self { calls, hints }
+    }
+
+    fn unused(&self) -> Vec<(ToolName, usize)> {
+        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut left: HashMap<ToolName, usize> = HashMap::new();
+        for ((tool, _), answers) in calls.iter().filter(|(_, answers)| !answers.is_empty()) {
+            *left.entry(tool.clone()).or_default() += answers.len();
+        }
+        let mut left: Vec<_> = left.into_iter().collect();
+        left.sort();
+        left
+    }
+
+    fn tool(&self, name: &ToolName) -> Arc<Tool> {
+        // What was never called may be asked for, and fails when it is called.
+        let repeatable = self.hints.get(name).copied().unwrap_or(true);
+        Arc::new(Tool {
+            name: name.clone(),
+            title: None,
+            description: None,
+            input_schema: Value::Bool(true),
+            output_schema: None,
+            hints: Hints {
+                idempotent: Some(repeatable),
+                ..Hints::default()
+            },
+        })
+    }
+}
+
+#[async_trait]
+impl Tools for Recorded {
+    fn known(&self, name: &ToolName) -> Option<Arc<Tool>> {
+        Some(self.tool(name))
+    }
+
+    async fn find(&self, name: &ToolName) -> Result<Arc<Tool>, Failure> {
+        Ok(self.tool(name))
+    }
+
+    async fn list(&self) -> Vec<Listing> {
+        Vec::new()
+    }
+
+    async fn call(&self, call: Call) -> Result<Value, Failure> {
+        let key = (call.tool, canonical(&call.arguments));
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(answer) = calls.get_mut(&key).and_then(VecDeque::pop_front) {
+            return answer;
+        }
+        let (tool, arguments) = key;
+        Err(Failure::new(
+            FailureKind::NotRecorded,
+            format!("the record has no call of {tool} with {}", cut(&arguments)),
+        ))
+    }
+}
+
+/// The same text for the same value, whatever the order of its fields.
+fn canonical(value: &Value) -> String {
+    fn sorted(value: &Value) -> Value {
+        match value {
+            Value::Object(map) => {
+                let mut fields: Vec<_> = map
+                    .iter()
+                    .map(|(key, value)| (key, sorted(value)))
+                    .collect();
+                fields.sort_by_key(|(key, _)| *key);
+                let map: Map = fields
+                    .into_iter()
+                    .map(|(key, value)| (key.clone(), value))
+                    .collect();
+                map.into()
+            }
+            Value::Array(items) => Value::array(items.iter().map(sorted)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+        }
+    }
+    sorted(value).to_json()
+}
+
+fn cut(text: &str) -> String {
+    const SHOWN_CHARS_MAX: usize = 200;
+    let mut shown: String = text.chars().take(SHOWN_CHARS_MAX).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
+}

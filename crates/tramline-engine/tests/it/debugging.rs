@@ -1,0 +1,325 @@
+//! Debugging: breakpoints, single steps, time travel, forks, replays.
+
+use crate::support::{engine, graphs, load, result, tools};
+use std::sync::Arc;
+use tramline_core::Value;
+use tramline_core::failure::FailureKind;
+use tramline_core::graph::Graph;
+use tramline_core::ids::{Checkpoint, RunId};
+use tramline_core::journal::{Answer, Break, Outcome, Pause, Watch};
+use tramline_engine::testing::MemoryStore;
+use tramline_engine::{At, Branch, Effects, Ended, Engine, Fault, Options, Scratch, Start};
+
+const CHAIN: &str = "
+  - name: chain
+    description: Looks, works, adds up.
+    inputSchema: {type: object}
+    nodes:
+      - {id: entry, type: entry, next: look}
+      - {id: look, type: mcp, server: t, tool: look, args: {task: $.entry.task}, next: which}
+      - id: which
+        type: switch
+        conditions: [{rule: {'==': [{var: look.did}, stop]}, next: exit}]
+        next: work
+      - {id: work, type: mcp, server: t, tool: work, args: {task: $.look.did}, next: exit}
+      - {id: exit, type: exit}
+";
+
+fn chain() -> Arc<Graph> {
+    graphs(CHAIN).remove(0)
+}
+
+fn json(text: &str) -> Value {
+    Value::from_json(text).unwrap()
+}
+
+fn at(node: &str, condition: Option<&str>) -> Watch {
+    Watch {
+        breaks: vec![Break {
+            node: node.into(),
+            condition: condition.map(json),
+        }],
+        stepping: false,
+    }
+}
+
+async fn start(engine: &Engine, watch: Option<Watch>) -> (RunId, Ended) {
+    let mut start = Start::new(chain(), json(r#"{"task":"a"}"#));
+    start.watch = watch;
+    let handle = engine.start(start).await.unwrap();
+    (handle.run.clone(), handle.ended().await.unwrap())
+}
+
+async fn resume(engine: &Engine, run: &RunId) -> Ended {
+    engine.resume(run).await.unwrap().ended().await.unwrap()
+}
+
+/// The node before which a run has halted, with the place of the halt.
+async fn halted(engine: &Engine, run: &RunId) -> (String, Checkpoint) {
+    let loaded = load(engine, run).await;
+    let (seq, pause) = loaded.run.pauses.iter().next().expect("it has halted");
+    let Pause::Break { node, .. } = pause else {
+        panic!("{pause:?}")
+    };
+    let point = Checkpoint {
+        run: run.clone(),
+        seq: *seq,
+    };
+    (loaded.run.graph.node(*node).id.to_string(), point)
+}
+
+#[tokio::test]
+async fn a_breakpoint_halts_once_and_only_when_its_condition_holds() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine(&store, &tools);
+    for condition in [
+        None,
+        Some(r#""look.did = 'a'""#),
+        Some(r#"{"==":[{"var":"look.did"},"a"]}"#),
+    ] {
+        let (run, _) = start(&engine, Some(at("work", condition))).await;
+        assert_eq!(halted(&engine, &run).await.0, "work");
+        assert_eq!(engine.go_on(&run, "me".into()).await.unwrap(), 1);
+        assert!(matches!(resume(&engine, &run).await, Ended::Finished(_)));
+    }
+    let (_, ended) = start(&engine, Some(at("work", Some(r#""look.did = 'b'""#)))).await;
+    assert!(matches!(ended, Ended::Finished(_)));
+    // A condition that cannot be evaluated halts, and says why.
+    let (run, _) = start(&engine, Some(at("work", Some(r#""1 + look""#)))).await;
+    assert_eq!(halted(&engine, &run).await.0, "work");
+}
+
+#[tokio::test]
+async fn steps_are_taken_one_by_one_and_a_run_is_set_free() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine(&store, &tools);
+    let stepping = Watch {
+        stepping: true,
+        ..Watch::default()
+    };
+    let (run, _) = start(&engine, Some(stepping)).await;
+    for node in ["entry", "look", "which"] {
+        assert_eq!(halted(&engine, &run).await.0, node);
+        engine.go_on(&run, "me".into()).await.unwrap();
+        resume(&engine, &run).await;
+    }
+    engine
+        .watch(&run, Watch::default(), "me".into())
+        .await
+        .unwrap();
+    engine.go_on(&run, "me".into()).await.unwrap();
+    assert!(matches!(resume(&engine, &run).await, Ended::Finished(_)));
+}
+
+#[tokio::test]
+async fn a_halted_node_can_be_given_its_output() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine(&store, &tools);
+    let (run, _) = start(&engine, Some(at("work", None))).await;
+    let (_, point) = halted(&engine, &run).await;
+    let output = json(r#"{"did":"nothing"}"#);
+    let skip = Answer::Skip {
+        output: output.clone(),
+    };
+    engine
+        .answer(&point, skip, "me".into(), None)
+        .await
+        .unwrap();
+    let Ended::Finished(outcome) = resume(&engine, &run).await else {
+        panic!("it did not end")
+    };
+    assert_eq!(*result(&outcome), output);
+    assert_eq!(tools.calls().len(), 1);
+}
+
+#[tokio::test]
+async fn unknown_nodes_and_bad_conditions_are_refused() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine(&store, &tools);
+    for watch in [
+        at("wrok", None),
+        at("work", Some(r#""1 +""#)),
+        at("work", Some(r#"{"no":1}"#)),
+    ] {
+        let mut start = Start::new(chain(), json("{}"));
+        start.watch = Some(watch);
+        let refused = engine.start(start).await.err().expect("it is refused");
+        assert!(matches!(refused, Fault::Refused(_)), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_is_read_as_it_stood_at_any_step() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine(&store, &tools);
+    let (run, _) = start(&engine, None).await;
+    let then = engine.load_at(&run, At::Step(2)).await.unwrap();
+    assert_eq!(
+        *then.run.outputs(),
+        json(r#"{"entry":{"task":"a"},"look":{"did":"a"}}"#)
+    );
+    assert!(engine.load_at(&run, At::Step(99)).await.is_err());
+    assert!(engine.load_at(&run, At::Event(0)).await.is_err());
+}
+
+fn branch(at: At, output: Option<&str>, effects: Effects) -> Branch {
+    Branch {
+        at,
+        output: output.map(json),
+        effects,
+        watch: None,
+    }
+}
+
+#[tokio::test]
+async fn a_fork_goes_its_own_way_and_asks_before_it_repeats_an_effect() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine(&store, &tools);
+    let (run, _) = start(&engine, None).await;
+    let made = engine
+        .fork(
+            &run,
+            branch(At::Step(2), Some(r#"{"did":"b"}"#), Effects::Ask),
+        )
+        .await
+        .unwrap();
+    assert_eq!(made.effects.len(), 1);
+    assert_eq!(made.effects[0].0, "work");
+    let fork = made.handle.run.clone();
+    let Ended::Paused(pauses) = made.handle.ended().await.unwrap() else {
+        panic!("it did not ask")
+    };
+    assert!(matches!(pauses[0].1, Pause::Effect { .. }));
+    let calls = tools.calls().len();
+    let asked = Checkpoint {
+        run: fork.clone(),
+        seq: pauses[0].0,
+    };
+    engine
+        .answer(&asked, Answer::Proceed, "me".into(), None)
+        .await
+        .unwrap();
+    let Ended::Finished(outcome) = resume(&engine, &fork).await else {
+        panic!("it did not end")
+    };
+    assert_eq!(*result(&outcome), json(r#"{"did":"b"}"#));
+    assert_eq!(tools.calls().len(), calls + 1);
+    // The run it came from is as it was.
+    assert!(matches!(
+        load(&engine, &run).await.run.outcome,
+        Some(Outcome::Completed { .. })
+    ));
+}
+
+#[tokio::test]
+async fn a_fork_repeats_when_told_to_and_takes_another_way() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine(&store, &tools);
+    let (run, _) = start(&engine, None).await;
+    let made = engine
+        .fork(&run, branch(At::Event(1), None, Effects::Repeat))
+        .await
+        .unwrap();
+    assert!(matches!(
+        made.handle.ended().await.unwrap(),
+        Ended::Finished(_)
+    ));
+    assert_eq!(tools.calls().len(), 4);
+    let made = engine
+        .fork(&run, branch(At::Step(3), Some(r#""exit""#), Effects::Ask))
+        .await
+        .unwrap();
+    let Ended::Finished(outcome) = made.handle.ended().await.unwrap() else {
+        panic!("it did not end")
+    };
+    assert_eq!(*result(&outcome), "exit".into());
+    for bad in [r#""nowhere""#, "1"] {
+        assert!(
+            engine
+                .fork(&run, branch(At::Step(3), Some(bad), Effects::Ask))
+                .await
+                .is_err()
+        );
+    }
+    assert!(
+        engine
+            .fork(&run, branch(At::Event(1), Some("1"), Effects::Ask))
+            .await
+            .is_err()
+    );
+}
+
+#[tokio::test]
+async fn what_was_under_way_at_a_fork_is_a_fact() {
+    const BOTH: &str = "
+  - name: both
+    description: Works twice at once.
+    inputSchema: {type: object}
+    nodes:
+      - {id: entry, type: entry, next: [a, b]}
+      - {id: a, type: mcp, server: t, tool: work, args: {task: a}, next: sum}
+      - {id: b, type: mcp, server: t, tool: work, args: {task: b}, next: sum}
+      - {id: sum, type: transform, join: all, transform: {expr: 'a.did & b.did'}, next: exit}
+      - {id: exit, type: exit}
+";
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine(&store, &tools);
+    let start = Start::new(graphs(BOTH).remove(0), json("{}"));
+    let handle = engine.start(start).await.unwrap();
+    let run = handle.run.clone();
+    handle.ended().await.unwrap();
+    let first = branch(At::Step(2), Some(r#"{"did":"x"}"#), Effects::Ask);
+    let made = engine.fork(&run, first).await.unwrap();
+    let Ended::Finished(outcome) = made.handle.ended().await.unwrap() else {
+        panic!("it asked")
+    };
+    assert_eq!(*result(&outcome), "xb".into());
+    assert_eq!(tools.calls().len(), 2);
+}
+
+async fn replayed(text: &str) -> tramline_engine::Replayed {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let options = Options {
+        scratch: Some(Scratch::new(|| Ok(Arc::new(MemoryStore::new())))),
+        ..Options::default()
+    };
+    let engine = Engine::new(Arc::new(store), Arc::clone(&tools) as _, options);
+    let (run, _) = start(&engine, None).await;
+    let again = engine.replay(&run, Some(graphs(text).remove(0))).await;
+    // Nothing was called anew.
+    assert_eq!(tools.calls().len(), 2);
+    again.unwrap()
+}
+
+#[tokio::test]
+async fn a_replay_of_the_same_workflow_is_the_same() {
+    let again = replayed(CHAIN).await;
+    assert!(again.comparison.same, "{:?}", again.comparison);
+    assert_eq!(again.comparison.alike, 5);
+    assert!(again.unused.is_empty() && again.unanswered.is_empty());
+}
+
+#[tokio::test]
+async fn a_replay_tells_what_a_change_changes() {
+    let changed = CHAIN.replace("args: {task: $.look.did}", "args: {task: other}");
+    let again = replayed(&changed).await;
+    assert!(!again.comparison.same);
+    let step = again
+        .comparison
+        .steps
+        .iter()
+        .find(|step| step.node == "work")
+        .unwrap();
+    assert!(step.parts.iter().any(|part| part.part == "input"));
+    let failed = again
+        .trace
+        .steps
+        .iter()
+        .find(|step| step.node == "work")
+        .unwrap();
+    assert_eq!(
+        failed.error.as_ref().unwrap().kind,
+        FailureKind::NotRecorded
+    );
+    assert_eq!(again.unused.len(), 1);
+}

@@ -1,0 +1,46 @@
+//! What a server says of itself.
+
+#![expect(
+    deprecated,
+    reason = "the newest revision drops logging; clients of the older ones use it"
+)]
+
+use rmcp::model::{Implementation, ServerCapabilities, ServerConfig};
+use tramline_core::Str;
+
+/// For agents, where the documents give them nothing to read.
+const INSTRUCTIONS: &str = "Each tool runs a whole workflow and gives its result; a run that \
+                            waits for a person says so and names the checkpoint to answer.";
+
+/// What a server says of itself.
+#[derive(Clone, Debug, Default)]
+pub struct About {
+    /// Its name.
+    pub name: Str,
+    /// Its version.
+    pub version: Str,
+    /// A title for people.
+    pub title: Option<Str>,
+    /// How to use it, for agents.
+    pub instructions: Option<Str>,
+}
+
+impl About {
+    /// The same for a client that connects, with what we can do.
+    pub(super) fn to_info(&self) -> ServerConfig {
+        let mut server = Implementation::new(self.name.as_str(), self.version.as_str());
+        if let Some(title) = &self.title {
+            server = server.with_title(title.as_str());
+        }
+        let capabilities = ServerCapabilities::builder()
+            .enable_logging()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .build();
+        let instructions = self.instructions.as_deref();
+        let instructions = instructions.filter(|text| !text.trim().is_empty());
+        ServerConfig::new(capabilities)
+            .with_server_info(server)
+            .with_instructions(instructions.unwrap_or(INSTRUCTIONS))
+    }
+}

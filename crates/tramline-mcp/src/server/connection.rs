@@ -1,0 +1,139 @@
+//! One client's connection: lists what there is and hands each call to its front end.
+
+#![expect(
+    deprecated,
+    reason = "the newest revision drops logging; clients of the older ones use it"
+)]
+
+use super::audience::Level;
+use super::offer::Found;
+use super::toolset::Means;
+use super::{Shared, graph_tools};
+use rmcp::ErrorData;
+use rmcp::handler::server::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
+    CompleteResult, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ServerConfig,
+    SetLevelRequestParams, SubscriptionFilter, Tool,
+};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
+use std::sync::Arc;
+
+/// One client's connection. It keeps nothing of its own but how much log it wants.
+pub(super) struct Connection {
+    shared: Arc<Shared>,
+    level: Level,
+}
+
+impl Connection {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        let level = Level::default();
+        Self { shared, level }
+    }
+}
+
+impl ServerHandler for Connection {
+    fn get_info(&self) -> ServerConfig {
+        self.shared.offer().about.to_info()
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.shared.audience.join(context.peer, self.level.clone());
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.level.set(request.level);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, _: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(SubscriptionFilter::builder().tools_list_changed().build())
+    }
+
+    async fn listen(&self, subscriber: SubscriptionContext) -> Result<(), ErrorData> {
+        self.shared.audience.follow(&subscriber).await;
+        Ok(())
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.shared.listed()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let mut listed = self.shared.listed().into_iter();
+        listed.find(|tool| tool.name == name)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let offer = self.shared.offer();
+        let engine = &self.shared.engine;
+        let reply = match offer.find(&request.name) {
+            Ok(Found::Graph((graph, origin))) => {
+                let reply = graph_tools::call(engine, graph, origin, request, context).await;
+                self.shared.learn();
+                reply
+            }
+            Ok(Found::Own(own)) => {
+                let engine = engine.clone();
+                own.call(Means { engine, context }, request.arguments).await
+            }
+            Err(near) => {
+                let near =
+                    near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+                let message = format!("there is no tool `{}`{near}", request.name);
+                return Err(ErrorData::invalid_params(message, None));
+            }
+        };
+        Ok(reply.into())
+    }
+
+    // What is not declared is not there: the library would answer these with empty lists.
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<
+            ListResourceTemplatesRequestMethod,
+        >())
+    }
+
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+    }
+}

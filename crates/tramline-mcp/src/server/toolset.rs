@@ -1,0 +1,181 @@
+//! Toolsets: groups of tools that an operator switches on as a whole.
+//!
+//! A front end is one file: a list of [`Own`] tools, and a function for each that reads its
+//! arguments, makes one engine call and replies. To add one, add its file, a variant here and the
+//! variant's list in [`Toolset::tools`].
+
+use super::{debug, reply};
+use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
+use rmcp::service::{RequestContext, RoleServer};
+use std::pin::Pin;
+use std::str::FromStr;
+use tramline_core::schema::Checker;
+use tramline_core::text::nearest;
+use tramline_core::{Map, Value};
+use tramline_engine::Engine;
+use tramline_engine::seams::Hints;
+
+/// A group of tools that is switched on as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Toolset {
+    /// Every graph of the documents, a tool each.
+    Graphs,
+    /// Looking at runs.
+    Debug,
+}
+
+/// A name that no toolset has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no toolset `{given}`; {hint}")]
+pub struct UnknownToolset {
+    given: String,
+    hint: String,
+}
+
+impl Toolset {
+    /// Every toolset.
+    pub const ALL: [Self; 2] = [Self::Graphs, Self::Debug];
+
+    /// The toolset as users write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Graphs => "graphs",
+            Self::Debug => "debug",
+        }
+    }
+
+    /// The tools that are always in it; those of graphs come from documents.
+    pub(super) fn tools(self) -> &'static [Own] {
+        match self {
+            Self::Graphs => &[],
+            Self::Debug => debug::TOOLS,
+        }
+    }
+}
+
+impl FromStr for Toolset {
+    type Err = UnknownToolset;
+
+    fn from_str(text: &str) -> Result<Self, UnknownToolset> {
+        let found = Self::ALL.into_iter().find(|set| set.as_str() == text);
+        found.ok_or_else(|| {
+            let names = Self::ALL.map(Self::as_str);
+            let hint = match nearest(text, names.into_iter()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("there are {}", names.join(", ")),
+            };
+            let given = tramline_core::text::shown(text);
+            UnknownToolset { given, hint }
+        })
+    }
+}
+
+/// What a tool of ours works with.
+pub(super) struct Means {
+    /// The engine.
+    pub(super) engine: Engine,
+    /// The request: whom to tell of progress, when to stop.
+    #[expect(dead_code, reason = "for tools that last; none of today's does")]
+    pub(super) context: RequestContext<RoleServer>,
+}
+
+/// An answer on its way.
+pub(super) type Answering = Pin<Box<dyn Future<Output = CallToolResult> + Send>>;
+
+/// A tool of ours: how it is described, and what answers it.
+pub(super) struct Own {
+    /// Its name, no graph's at the same time.
+    pub(super) name: &'static str,
+    /// Its name for people.
+    pub(super) title: &'static str,
+    /// When to use it and what comes back, for agents.
+    pub(super) description: &'static str,
+    /// The JSON Schema of its arguments. They are checked against it before `answer` sees them.
+    pub(super) input: &'static str,
+    /// What it does to the world.
+    pub(super) hints: Hints,
+    /// Reads, makes one engine call, replies.
+    pub(super) answer: fn(Means, Value) -> Answering,
+}
+
+/// Of a tool that only looks at what we keep.
+pub(super) const LOOKS: Hints = Hints {
+    read_only: Some(true),
+    destructive: Some(false),
+    idempotent: Some(true),
+    open_world: Some(false),
+};
+
+impl Own {
+    /// The tool as `tools/list` shows it.
+    pub(super) fn describe(&self) -> Tool {
+        let input = match serde_json::from_str(self.input) {
+            Ok(serde_json::Value::Object(map)) => map,
+            Ok(_) | Err(_) => JsonObject::new(),
+        };
+        Tool::new(self.name, self.description, input)
+            .with_title(self.title)
+            .with_annotations(annotations(self.hints))
+    }
+
+    /// Checks the arguments and answers.
+    pub(super) async fn call(&self, means: Means, arguments: Option<JsonObject>) -> CallToolResult {
+        let arguments = read(arguments);
+        if let Ok(schema) = Value::from_json(self.input)
+            && let Ok(checker) = Checker::new(&schema)
+            && let Err(faults) = checker.check(&arguments)
+        {
+            return reply::bad_arguments(self.name, &faults);
+        }
+        (self.answer)(means, arguments).await
+    }
+}
+
+/// The arguments of a call as our own value.
+pub(super) fn read(arguments: Option<JsonObject>) -> Value {
+    let pairs = arguments.unwrap_or_default().into_iter();
+    pairs
+        .map(|(key, value)| (key, value.into()))
+        .collect::<Map>()
+        .into()
+}
+
+/// Hints as `tools/list` shows them.
+pub(super) fn annotations(hints: Hints) -> ToolAnnotations {
+    ToolAnnotations::from_raw(
+        None,
+        hints.read_only,
+        hints.destructive,
+        hints.idempotent,
+        hints.open_world,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tool_has_a_schema_of_an_object_and_a_name_of_its_own() {
+        let mut names = Vec::new();
+        for own in Toolset::ALL.into_iter().flat_map(Toolset::tools) {
+            let schema = Value::from_json(own.input).unwrap();
+            assert_eq!(schema.get("type").and_then(Value::as_str), Some("object"));
+            assert!(Checker::new(&schema).is_ok(), "{}", own.name);
+            assert!(!names.contains(&own.name), "{} twice", own.name);
+            names.push(own.name);
+        }
+    }
+
+    #[test]
+    fn a_slip_in_a_toolsets_name_is_understood() {
+        assert_eq!("debug".parse(), Ok(Toolset::Debug));
+        let slip = "graph".parse::<Toolset>().unwrap_err().to_string();
+        assert_eq!(slip, "there is no toolset `graph`; did you mean `graphs`?");
+        let stranger = "zzz".parse::<Toolset>().unwrap_err().to_string();
+        assert_eq!(
+            stranger,
+            "there is no toolset `zzz`; there are graphs, debug"
+        );
+    }
+}

@@ -1,0 +1,211 @@
+//! A server in this process and a client that remembers what it heard.
+
+use crate::support::SOON;
+use rmcp::ClientHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, Implementation,
+    ProtocolVersion, ServerNotification, SubscriptionFilter, Tool,
+};
+use rmcp::service::{
+    ClientLifecycleMode, ClientServiceExt, NotificationContext, RoleClient, RunningService,
+    Subscription,
+};
+use serde_json::Value as Json;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+use tramline_core::Value;
+use tramline_core::formats::yaml_graph;
+use tramline_core::graph::Graph;
+use tramline_engine::seams::{Hints, Store, Tools};
+use tramline_engine::testing::{FakeTools, MemoryStore};
+use tramline_engine::{Engine, Options};
+use tramline_mcp::server::{About, Server, Toolset};
+
+/// The two ways clients speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Era {
+    Legacy,
+    Modern,
+}
+
+pub(crate) const ERAS: [Era; 2] = [Era::Legacy, Era::Modern];
+
+/// What a client hears beside its answers.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    Changed,
+}
+
+/// A client's side.
+pub(crate) struct Ear {
+    capabilities: ClientCapabilities,
+    heard: mpsc::UnboundedSender<Heard>,
+}
+
+impl ClientHandler for Ear {
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        let _ = self.heard.send(Heard::Changed);
+    }
+
+    fn get_info(&self) -> ClientConfig {
+        let us = Implementation::new("test", "1");
+        ClientConfig::new(self.capabilities.clone(), us)
+            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+    }
+}
+
+/// A connected client.
+pub(crate) struct Client {
+    pub(crate) service: RunningService<RoleClient, Ear>,
+    pub(crate) heard: mpsc::UnboundedReceiver<Heard>,
+    /// A modern client hears of changes where it has subscribed.
+    subscription: Option<Subscription>,
+}
+
+/// Connects a client of an era that declares nothing.
+pub(crate) async fn connect(server: &Server, era: Era) -> Client {
+    connect_with(server, era, ClientCapabilities::default()).await
+}
+
+/// Connects a client of an era.
+pub(crate) async fn connect_with(
+    server: &Server,
+    era: Era,
+    capabilities: ClientCapabilities,
+) -> Client {
+    let (ours, theirs) = tokio::io::duplex(1 << 16);
+    let server = server.clone();
+    let (input, output) = tokio::io::split(ours);
+    tokio::spawn(server.serve_over(input, output));
+    let (sender, heard) = mpsc::unbounded_channel();
+    let ear = Ear {
+        capabilities,
+        heard: sender,
+    };
+    let mode = match era {
+        Era::Legacy => ClientLifecycleMode::Initialize,
+        Era::Modern => ClientLifecycleMode::Discover {
+            preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        },
+    };
+    let service = ear.serve_with_lifecycle(theirs, mode).await.unwrap();
+    let subscription = match era {
+        Era::Legacy => None,
+        Era::Modern => {
+            let filter = SubscriptionFilter::builder().tools_list_changed().build();
+            Some(service.peer().listen(filter).await.unwrap())
+        }
+    };
+    Client {
+        service,
+        heard,
+        subscription,
+    }
+}
+
+impl Client {
+    pub(crate) async fn tools(&self) -> Vec<Tool> {
+        self.service.list_all_tools().await.unwrap()
+    }
+
+    pub(crate) async fn names(&self) -> Vec<String> {
+        let tools = self.tools().await;
+        tools.iter().map(|tool| tool.name.to_string()).collect()
+    }
+
+    /// Waits until the server says that its tools have changed.
+    pub(crate) async fn changed(&mut self) {
+        let told = async {
+            match &mut self.subscription {
+                Some(subscription) => {
+                    let told = subscription.next().await.unwrap();
+                    assert!(
+                        matches!(
+                            told,
+                            Some(ServerNotification::ToolListChangedNotification(_))
+                        ),
+                        "{told:?}"
+                    );
+                }
+                None => while !matches!(self.heard.recv().await.unwrap(), Heard::Changed) {},
+            }
+        };
+        tokio::time::timeout(SOON, told).await.unwrap();
+    }
+
+    /// Calls a tool and waits for its result.
+    pub(crate) async fn call(&self, tool: &str, arguments: Json) -> CallToolResult {
+        let called = self.service.call_tool(request(tool, arguments));
+        tokio::time::timeout(SOON, called).await.unwrap().unwrap()
+    }
+}
+
+pub(crate) fn request(tool: &str, arguments: Json) -> CallToolRequestParams {
+    let Json::Object(arguments) = arguments else {
+        panic!("not an object: {arguments}");
+    };
+    CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments)
+}
+
+/// What a result holds as structure.
+pub(crate) fn structured(result: &CallToolResult) -> &Json {
+    result.structured_content.as_ref().unwrap()
+}
+
+/// A graph that says what it is given, in these steps between entry and exit.
+pub(crate) fn graph(name: &str, nodes: &str) -> Arc<Graph> {
+    let text = format!(
+        "version: '1.0'\nserver: {{ name: s, version: '1' }}\nmcpServers: {{ t: {{ command: x }} }}\n\
+         tools:\n  - name: {name}\n    description: d\n    inputSchema: {{ type: object }}\n    nodes:\n{nodes}"
+    );
+    let document = yaml_graph::read(text.as_bytes());
+    let document = document.unwrap_or_else(|flaws| panic!("{flaws:?}\n{text}"));
+    Arc::clone(&document.workflows[0])
+}
+
+/// A graph that calls one tool of the server `t`, with more members of the node.
+pub(crate) fn calling(name: &str, tool: &str, more: &str) -> Arc<Graph> {
+    let nodes = format!(
+        "      - {{ id: entry, type: entry, next: act }}\n\
+         \x20     - {{ id: act, type: mcp, server: t, tool: {tool}, args: $.entry, next: exit{more} }}\n\
+         \x20     - {{ id: exit, type: exit }}\n"
+    );
+    graph(name, &nodes)
+}
+
+/// A graph that calls nothing.
+pub(crate) fn pure(name: &str) -> Arc<Graph> {
+    graph(
+        name,
+        "      - { id: entry, type: entry, next: exit }\n      - { id: exit, type: exit }\n",
+    )
+}
+
+/// `look` only reads, `work` says nothing of itself.
+pub(crate) fn tools() -> FakeTools {
+    let look = Hints {
+        read_only: Some(true),
+        open_world: Some(false),
+        ..Hints::default()
+    };
+    let echo = |arguments: Value| async { Ok(arguments) };
+    FakeTools::new()
+        .tool("t", "look", look, echo)
+        .tool("t", "work", Hints::default(), echo)
+}
+
+pub(crate) fn engine(store: impl Store, tools: impl Tools) -> Engine {
+    Engine::new(Arc::new(store), Arc::new(tools), Options::default())
+}
+
+/// A server of these graphs over fresh parts.
+pub(crate) fn serving(toolsets: &[Toolset], graphs: Vec<Arc<Graph>>) -> Server {
+    let engine = engine(MemoryStore::default(), tools());
+    over(engine, toolsets, graphs)
+}
+
+/// A server of these graphs over an engine.
+pub(crate) fn over(engine: Engine, toolsets: &[Toolset], graphs: Vec<Arc<Graph>>) -> Server {
+    let graphs = graphs.into_iter().map(|graph| (graph, Value::Null));
+    Server::new(engine, About::default(), toolsets, graphs).unwrap()
+}

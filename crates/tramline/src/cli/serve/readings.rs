@@ -1,0 +1,150 @@
+//! The documents of a server, read together: all of them can be used, or none is.
+
+use super::super::documents::{self, Flawed};
+use super::super::{frames, output};
+use crate::config::Config;
+use crate::wire::Origin;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tramline_core::Value;
+use tramline_core::flaw::Severity;
+use tramline_core::formats::Elsewhere;
+use tramline_core::formats::yaml_graph::Document;
+use tramline_core::graph::Graph;
+use tramline_engine::seams::Callable;
+use tramline_mcp::server::About;
+
+/// Documents that can be served.
+pub(super) struct Readings(Vec<Reading>);
+
+/// A document with its text.
+pub(super) struct Reading {
+    path: PathBuf,
+    pub(super) document: Document,
+    pub(super) shown: Flawed,
+}
+
+/// Why documents cannot be served.
+#[derive(Default)]
+pub(super) struct Unusable {
+    flawed: Vec<Flawed>,
+    messages: Vec<String>,
+}
+
+impl Readings {
+    /// Reads all documents, and shows what is odd about them if they can be used.
+    pub(super) fn read(files: &[PathBuf], config: &Config) -> Result<Self, Unusable> {
+        let mut unusable = Unusable::default();
+        let elsewhere = match documents::elsewhere(config) {
+            Ok(elsewhere) => elsewhere,
+            Err(stopped) => return Err(stopped.message.into()),
+        };
+        let mut read = Vec::new();
+        for path in files {
+            match documents::read(path, Elsewhere::Configured(&elsewhere)) {
+                Ok((whole, shown)) => read.push(Reading {
+                    path: path.clone(),
+                    document: whole.document,
+                    shown,
+                }),
+                Err(Ok(flawed)) => unusable.flawed.push(flawed),
+                Err(Err(stopped)) => unusable.messages.push(stopped.message),
+            }
+        }
+        if !unusable.flawed.is_empty() || !unusable.messages.is_empty() {
+            return Err(unusable);
+        }
+        read.iter().for_each(|reading| frames::show(&reading.shown));
+        Ok(Self(read))
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Reading> {
+        self.0.iter()
+    }
+
+    pub(super) fn documents(&self) -> impl Iterator<Item = &Document> {
+        self.iter().map(|reading| &reading.document)
+    }
+
+    /// Every graph with where it is to be found again.
+    pub(super) fn graphs(&self, config: &Config) -> Vec<(Arc<Graph>, Value)> {
+        let with_origin = |reading: &Reading| {
+            let origin = Origin::of(Path::new(&reading.path), config).to_value();
+            let graphs = reading.document.workflows.iter();
+            let graphs = graphs.map(|graph| (Arc::clone(graph), origin.clone()));
+            graphs.collect::<Vec<_>>()
+        };
+        self.iter().flat_map(with_origin).collect()
+    }
+
+    /// Every graph as others can call it, with where it is to be found again.
+    pub(super) fn callables(&self, config: &Config) -> impl Iterator<Item = Callable> {
+        let graphs = self.graphs(config).into_iter();
+        graphs.map(|(graph, origin)| Callable { graph, origin })
+    }
+
+    /// One document speaks for itself; several are served under our name.
+    pub(super) fn about(&self) -> About {
+        if let [only] = self.0.as_slice() {
+            let server = &only.document.server;
+            return About {
+                name: server.name.clone(),
+                version: server.version.clone(),
+                title: Some(server.title.clone()),
+                instructions: server.instructions.clone(),
+            };
+        }
+        let instructions = self.documents();
+        let instructions: Vec<_> = instructions
+            .filter_map(|document| document.server.instructions.as_deref())
+            .collect();
+        About {
+            name: "tramline".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            title: Some("Tramline".into()),
+            instructions: (!instructions.is_empty()).then(|| instructions.join("\n\n").into()),
+        }
+    }
+}
+
+impl From<String> for Unusable {
+    fn from(message: String) -> Self {
+        Self {
+            flawed: Vec::new(),
+            messages: vec![message],
+        }
+    }
+}
+
+impl Unusable {
+    /// Shows every flaw where it is.
+    pub(super) fn show(&self) {
+        self.flawed.iter().for_each(frames::show);
+    }
+
+    /// What is wrong, for whoever sees no frames.
+    pub(super) fn message(&self) -> String {
+        let flawed = self.flawed.iter().map(told);
+        let all: Vec<_> = self.messages.iter().cloned().chain(flawed).collect();
+        all.join("\n")
+    }
+
+    /// Shows and tells what no frame shows.
+    pub(super) fn say(&self) {
+        self.show();
+        self.messages
+            .iter()
+            .for_each(|message| output::say(message));
+    }
+}
+
+/// The flaws of a document in words: the first, and how many more there are.
+pub(super) fn told(flawed: &Flawed) -> String {
+    let is_error = |flaw: &&tramline_core::flaw::Flaw| flaw.code.severity() == Severity::Error;
+    let mut errors = flawed.flaws.iter().filter(is_error);
+    let first = errors.next().map_or_else(String::new, ToString::to_string);
+    match errors.count() {
+        0 => format!("{}:{first}", flawed.path),
+        more => format!("{}:{first}; and {more} more", flawed.path),
+    }
+}
