@@ -1,7 +1,6 @@
 //! What is structured, and how, by what the tool promised.
 
 use super::{as_promised, fault, given, output_schema};
-use rmcp::model::CallToolResponse;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tramline_core::Value;
@@ -93,19 +92,13 @@ fn what_is_structured_fits_what_is_listed() {
 
 #[test]
 fn an_error_breaks_no_promise() {
-    let broken = |schema: Option<Json>| {
-        let error = fault(&Fault::Refused("no".into()), None);
-        match as_promised(&graph(schema), error.into()) {
-            CallToolResponse::Complete(result) => result,
-            other => panic!("{other:?}"),
-        }
-    };
-    let free = broken(None);
+    let broken = || fault(&Fault::Refused("no".into()), None);
+    let free = as_promised(&graph(None), broken());
     assert_eq!(
         free.structured_content,
         Some(json!({"error": {"message": "no"}}))
     );
-    let bound = broken(Some(json!({"type": "object"})));
+    let bound = as_promised(&graph(Some(json!({"type": "object"}))), broken());
     assert_eq!(bound.structured_content, None);
     assert_eq!(
         bound.content[0].as_text().unwrap().text,
