@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tramline_core::Value;
 use tramline_core::flaw::Severity;
+use tramline_core::formats::Elsewhere;
 use tramline_core::formats::yaml_graph::Document;
 use tramline_core::graph::Graph;
 use tramline_engine::seams::Callable;
@@ -40,10 +41,10 @@ impl Readings {
         };
         let mut read = Vec::new();
         for path in files {
-            match documents::read(path, &elsewhere) {
-                Ok((document, shown)) => read.push(Reading {
+            match documents::read(path, Elsewhere::Configured(&elsewhere)) {
+                Ok((whole, shown)) => read.push(Reading {
                     path: path.clone(),
-                    document,
+                    document: whole.document,
                     shown,
                 }),
                 Err(Ok(flawed)) => unusable.flawed.push(flawed),
