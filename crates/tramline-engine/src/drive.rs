@@ -146,6 +146,9 @@ impl Driver {
         loop {
             let decided = self.decide()?;
             self.live.known.store(self.run.seq, Ordering::Release);
+            if self.ledger.durable > 0 {
+                self.live.kept.store(true, Ordering::Release);
+            }
             if self.is_urgent(decided) {
                 self.ledger.send(&self.run);
                 self.waiting_since = None;

@@ -5,7 +5,7 @@
 
 use crate::clock;
 use crate::fault::Fault;
-use crate::ledger::{Ledger, head, status};
+use crate::ledger::{Ledger, head};
 use crate::policy::Policy;
 use crate::seams::{Append, AppendError, Page, RunFilter, Store, Tools, Workflows};
 use crate::shelf::Shelf;
@@ -24,11 +24,13 @@ use tramline_core::run::Run;
 mod child;
 mod close;
 mod debug;
+mod expiry;
 mod follow;
 mod fork;
 mod hold;
 mod load;
 mod options;
+mod quota;
 mod start;
 
 pub(crate) use child::{Called, ChildCall};
@@ -38,6 +40,7 @@ pub use fork::{Branch, Branched, Effects};
 pub use hold::Handle;
 pub use load::Loaded;
 pub use options::{Options, Scratch};
+pub use quota::Quota;
 pub use start::Start;
 
 /// An append that others keep overtaking is given up after so many tries.
@@ -59,6 +62,8 @@ pub(crate) struct Inner {
     graphs: Mutex<load::GraphCache>,
     seeds: AtomicU64,
     watched: AtomicBool,
+    times: expiry::Times,
+    counted: quota::Counted,
 }
 
 /// A run that this process drives.
@@ -68,6 +73,8 @@ pub(crate) struct Live {
     pub(crate) word: Notify,
     /// The last event the driver knows of, its own unsent ones among them.
     pub(crate) known: AtomicU64,
+    /// Whether the store has its beginning.
+    pub(crate) kept: AtomicBool,
 }
 
 impl Engine {
@@ -94,11 +101,15 @@ impl Engine {
             graphs: Mutex::default(),
             seeds: AtomicU64::new(clock::random()),
             watched: AtomicBool::new(false),
+            times: Default::default(),
+            counted: Default::default(),
         }))
     }
 
     /// Begins a run. It is driven by this process from now on.
     pub async fn start(&self, start: Start) -> Result<Handle, Fault> {
+        self.note_ttl(start.ttl_ms).await?;
+        let _room = self.room().await?;
         let at_ms = clock::now_ms();
         let chance = u128::from(clock::random()) << 64 | u128::from(clock::random());
         self.begin(RunId::new(at_ms, chance), at_ms, start, None)
@@ -228,8 +239,18 @@ impl Engine {
         Ok(())
     }
 
-    /// Appends one event after whatever is there, if it may follow that.
+    /// Appends what somebody has to say about a run, if its time is not over.
     async fn say(
+        &self,
+        id: &RunId,
+        event: impl FnMut(&Run) -> Result<Event, Fault>,
+    ) -> Result<(), Fault> {
+        self.steerable(id).await?;
+        self.append_word(id, event).await
+    }
+
+    /// Appends one event after whatever is there, if it may follow that.
+    async fn append_word(
         &self,
         id: &RunId,
         mut event: impl FnMut(&Run) -> Result<Event, Fault>,
@@ -237,10 +258,7 @@ impl Engine {
         for _ in 0..OVERTAKEN_MAX {
             let Loaded { mut run, .. } = self.0.load(id).await?;
             if run.outcome.is_some() {
-                return Err(Fault::Over {
-                    run: id.clone(),
-                    status: status(&run).as_str(),
-                });
+                return Err(expiry::over(&run));
             }
             let entry = Entry {
                 seq: run.seq + 1,
