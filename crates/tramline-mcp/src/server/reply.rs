@@ -23,7 +23,7 @@ pub(super) fn outcome(graph: &Graph, run: &RunId, outcome: &Outcome) -> CallTool
         error.insert(key, value);
     }
     error.insert("run_id", run.as_str().into());
-    errored(error)
+    as_promised(graph, errored(error))
 }
 
 /// What a graph gives. Content goes in as that, and as data only where a schema promised data.
@@ -99,14 +99,19 @@ fn wrapper(schema: serde_json::Value) -> JsonObject {
 
 /// An error of a tool that promised data of another shape is text alone: some clients hold every
 /// structured answer to the promise, and would drop the error for it.
-pub(super) fn as_promised(graph: &Graph, mut reply: CallToolResponse) -> CallToolResponse {
-    if let CallToolResponse::Complete(result) = &mut reply
-        && result.is_error == Some(true)
-        && graph.workflow.output_schema.is_some()
-    {
-        result.structured_content = None;
+fn as_promised(graph: &Graph, mut reply: CallToolResult) -> CallToolResult {
+    if reply.is_error == Some(true) && graph.workflow.output_schema.is_some() {
+        reply.structured_content = None;
     }
     reply
+}
+
+/// The same for whatever a call of the graph is answered with.
+pub(super) fn of(graph: &Graph, reply: CallToolResponse) -> CallToolResponse {
+    match reply {
+        CallToolResponse::Complete(result) => as_promised(graph, result).into(),
+        other => other,
+    }
 }
 
 /// A run that waits for a person: nothing failed, but there is no result to give.

@@ -1,7 +1,6 @@
 //! What is structured, and how, by what the tool promised.
 
 use super::{as_promised, fault, given, output_schema};
-use rmcp::model::CallToolResponse;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tramline_core::Value;
@@ -93,13 +92,7 @@ fn what_is_structured_fits_what_is_listed() {
 
 #[test]
 fn an_error_breaks_no_promise() {
-    let broken = |schema: Option<Json>| {
-        let error = fault(&Fault::Refused("no".into()), None);
-        match as_promised(&graph(schema), error.into()) {
-            CallToolResponse::Complete(result) => result,
-            other => panic!("{other:?}"),
-        }
-    };
+    let broken = |schema| as_promised(&graph(schema), fault(&Fault::Refused("no".into()), None));
     let free = broken(None);
     assert_eq!(
         free.structured_content,
