@@ -11,7 +11,6 @@ use crate::shelf::Shelf;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -30,6 +29,7 @@ mod follow;
 mod fork;
 mod hold;
 mod load;
+mod options;
 
 pub(crate) use child::{Called, ChildCall};
 pub use debug::At;
@@ -37,6 +37,7 @@ pub use follow::Follow;
 pub use fork::{Branch, Branched, Effects};
 pub use hold::Handle;
 pub use load::Loaded;
+pub use options::{Options, Scratch};
 
 /// An append that others keep overtaking is given up after so many tries.
 const OVERTAKEN_MAX: usize = 64;
@@ -44,43 +45,6 @@ const OVERTAKEN_MAX: usize = 64;
 /// Runs workflows. Clones share everything.
 #[derive(Clone)]
 pub struct Engine(Arc<Inner>);
-
-/// What the engine may use and how far it may go.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// How many steps of one run may be under way at once.
-    pub width: usize,
-    /// How long a call may take whose node says nothing about it.
-    pub call_timeout: Duration,
-    /// How long cancelled calls get to tell their servers.
-    pub cancel_grace: Duration,
-    /// The bounds of each evaluation.
-    pub expressions: tramline_core::expr::Limits,
-    /// How long one evaluation may take.
-    pub expression_time: Duration,
-    /// Whether a workflow that a run calls becomes a run of its own; otherwise it is a tool.
-    pub workflows: bool,
-    /// Whether waits are over at once: for replays, where nobody waits for anything.
-    pub hurry: bool,
-    /// Who we are in the journal.
-    pub name: Str,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            // Enough for any layer people draw; servers have their own bounds.
-            width: 64,
-            call_timeout: Duration::from_secs(60),
-            cancel_grace: Duration::from_secs(2),
-            expressions: tramline_core::expr::Limits::default(),
-            expression_time: Duration::from_secs(2),
-            workflows: true,
-            hurry: false,
-            name: format!("process {}", std::process::id()).into(),
-        }
-    }
-}
 
 pub(crate) struct Inner {
     pub(crate) store: Arc<dyn Store>,
@@ -349,9 +313,18 @@ impl Engine {
         self.0.load(id).await
     }
 
+    pub(crate) fn options(&self) -> &Options {
+        &self.0.options
+    }
+
     /// The store behind the engine.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.0.store
+    }
+
+    /// The workflows that runs can call by name.
+    pub fn workflows(&self) -> &Arc<dyn Workflows> {
+        &self.0.workflows
     }
 
     /// The tools behind the engine.

@@ -18,10 +18,12 @@ pub mod testing;
 mod toolbox;
 
 pub use drive::Ended;
-pub use engine::{At, Branch, Branched, Effects, Engine, Follow, Handle, Loaded, Options, Start};
+pub use engine::{
+    At, Branch, Branched, Effects, Engine, Follow, Handle, Loaded, Options, Scratch, Start,
+};
 pub use fault::Fault;
 pub use ledger::status;
 pub use recover::Recovered;
-pub use replay::{Replayed, replay};
+pub use replay::Replayed;
 pub use shelf::Shelf;
 pub use toolbox::Toolbox;

@@ -35,8 +35,22 @@ pub struct Replayed {
     pub unused: Vec<(ToolName, usize)>,
 }
 
-/// Does a run again with the graph given, in a store of its own, and compares.
-pub async fn replay(
+impl Engine {
+    /// Does a run again, with another graph if one is given, and compares. Nothing is called, and
+    /// nothing is kept.
+    pub async fn replay(&self, id: &RunId, against: Option<Arc<Graph>>) -> Result<Replayed, Fault> {
+        let Some(scratch) = &self.options().scratch else {
+            return Err(Fault::Refused(
+                "this engine has no place to replay in".into(),
+            ));
+        };
+        let record = self.load(id).await?;
+        let graph = against.unwrap_or_else(|| Arc::clone(&record.run.graph));
+        replay(&record, graph, scratch.make()?).await
+    }
+}
+
+async fn replay(
     record: &Loaded,
     graph: Arc<Graph>,
     store: Arc<dyn Store>,

@@ -9,7 +9,7 @@ use tramline_builtin::{Allowed, Builtin, SERVER};
 use tramline_core::formats::yaml_graph::Document;
 use tramline_core::{Str, Value};
 use tramline_engine::seams::{Callable, Store};
-use tramline_engine::{Engine, Options, Shelf, Toolbox};
+use tramline_engine::{Engine, Options, Scratch, Shelf, Toolbox};
 use tramline_mcp::client::{self, Servers};
 use tramline_mcp::config::{ConfigFlaw, ServerConfig, read, read_servers};
 use tramline_store::Sqlite;
@@ -20,10 +20,10 @@ pub struct House {
     pub engine: Engine,
     /// The downstream servers.
     pub servers: Arc<Servers>,
-    /// The tools that need no server.
-    pub builtin: Arc<Builtin>,
     /// The documents' workflows, which runs can call by name.
     pub shelf: Arc<Shelf>,
+    /// The tools that need no server.
+    pub builtin: Arc<Builtin>,
 }
 
 /// What can be called, without anything to run it.
@@ -106,32 +106,34 @@ pub fn equip<'d>(
 /// Opens the store and puts an engine over it, with the documents' servers and the configured ones.
 pub fn open<'d>(
     config: &Config,
-    documents: impl IntoIterator<Item = &'d Document> + Clone,
+    documents: impl IntoIterator<Item = &'d Document>,
 ) -> Result<House, Trouble> {
-    let Equipment { servers, builtin } = equip(config, documents.clone())?;
+    let documents: Vec<_> = documents.into_iter().collect();
+    let shelf = Shelf::new(documents.iter().copied().flat_map(callables));
+    let shelf = Arc::new(shelf);
+    let Equipment { servers, builtin } = equip(config, documents)?;
     let tools = Toolbox::new(Arc::clone(&servers) as _).with(SERVER, Arc::clone(&builtin) as _);
     let store: Arc<dyn Store> = match &config.data_dir {
         Some(dir) => Arc::new(Sqlite::open(dir)?),
         None => Arc::new(Sqlite::in_memory()?),
     };
-    let shelf = Arc::new(Shelf::new(callables(documents)));
     let workflows = Arc::clone(&shelf) as _;
-    let engine = Engine::with_workflows(store, Arc::new(tools), workflows, Options::default());
+    let options = Options {
+        scratch: Some(Scratch::new(|| Ok(Arc::new(Sqlite::in_memory()?)))),
+        ..Options::default()
+    };
+    let engine = Engine::with_workflows(store, Arc::new(tools), workflows, options);
     Ok(House {
         engine,
         servers,
-        builtin,
         shelf,
+        builtin,
     })
 }
 
-/// The documents' workflows as others can call them. They run where their caller runs.
-pub fn callables<'d>(
-    documents: impl IntoIterator<Item = &'d Document>,
-) -> impl Iterator<Item = Callable> {
-    let documents = documents.into_iter();
-    let graphs = documents.flat_map(|document| &document.workflows);
-    graphs.map(|graph| Callable {
+/// A document's workflows as others can call them. They run where their caller runs.
+pub fn callables(document: &Document) -> impl Iterator<Item = Callable> + '_ {
+    document.workflows.iter().map(|graph| Callable {
         graph: Arc::clone(graph),
         origin: Value::Null,
     })

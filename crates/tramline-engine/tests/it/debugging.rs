@@ -8,7 +8,7 @@ use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId};
 use tramline_core::journal::{Answer, Break, Outcome, Pause, Watch};
 use tramline_engine::testing::MemoryStore;
-use tramline_engine::{At, Branch, Effects, Ended, Engine, Fault, Start, replay};
+use tramline_engine::{At, Branch, Effects, Ended, Engine, Fault, Options, Scratch, Start};
 
 const CHAIN: &str = "
   - name: chain
@@ -279,19 +279,16 @@ async fn what_was_under_way_at_a_fork_is_a_fact() {
 
 async fn replayed(text: &str) -> tramline_engine::Replayed {
     let (store, tools) = (MemoryStore::new(), tools());
-    let engine = engine(&store, &tools);
+    let options = Options {
+        scratch: Some(Scratch::new(|| Ok(Arc::new(MemoryStore::new())))),
+        ..Options::default()
+    };
+    let engine = Engine::new(Arc::new(store), Arc::clone(&tools) as _, options);
     let (run, _) = start(&engine, None).await;
-    let record = load(&engine, &run).await;
-    let again = replay(
-        &record,
-        graphs(text).remove(0),
-        Arc::new(MemoryStore::new()),
-    )
-    .await
-    .unwrap();
+    let again = engine.replay(&run, Some(graphs(text).remove(0))).await;
     // Nothing was called anew.
     assert_eq!(tools.calls().len(), 2);
-    again
+    again.unwrap()
 }
 
 #[tokio::test]

@@ -84,7 +84,7 @@ pub(super) async fn call(
             started.map(|underway| (underway, Next::GoOn))
         }
     };
-    let reply = match begun {
+    let response = match begun {
         Ok((underway, Next::GoOn)) => {
             let wishes = Wishes::new(&context, log);
             to_the_end(shared, &tool, underway, &context, &wishes).await
@@ -92,7 +92,10 @@ pub(super) async fn call(
         Ok((_, Next::Reply(reply))) => *reply,
         Err(fault) => reply::fault(&fault, None).into(),
     };
-    Ok(reply::of(graph, reply))
+    Ok(match response {
+        CallToolResponse::Complete(reply) => reply::as_promised(graph, reply).into(),
+        unfinished => unfinished,
+    })
 }
 
 /// Waits for a run, and asks the caller what it asks, until there is something to reply.

@@ -1,6 +1,6 @@
 //! The shape of every answer to a tool call.
 
-use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, JsonObject};
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use tramline_core::graph::Graph;
 use tramline_core::ids::{RunId, Seq};
 use tramline_core::journal::{Outcome, Pause};
@@ -99,19 +99,11 @@ fn wrapper(schema: serde_json::Value) -> JsonObject {
 
 /// An error of a tool that promised data of another shape is text alone: some clients hold every
 /// structured answer to the promise, and would drop the error for it.
-fn as_promised(graph: &Graph, mut reply: CallToolResult) -> CallToolResult {
+pub(super) fn as_promised(graph: &Graph, mut reply: CallToolResult) -> CallToolResult {
     if reply.is_error == Some(true) && graph.workflow.output_schema.is_some() {
         reply.structured_content = None;
     }
     reply
-}
-
-/// The same for whatever a call of the graph is answered with.
-pub(super) fn of(graph: &Graph, reply: CallToolResponse) -> CallToolResponse {
-    match reply {
-        CallToolResponse::Complete(result) => as_promised(graph, result).into(),
-        other => other,
-    }
 }
 
 /// A run that waits for a person: nothing failed, but there is no result to give.
@@ -136,6 +128,14 @@ pub(super) fn fault(fault: &Fault, run: Option<&RunId>) -> CallToolResult {
         error.insert("run_id", run.as_str().into());
     }
     errored(error)
+}
+
+/// What a tool of ours made, or why it could not.
+pub(super) fn made(made: Result<Value, Fault>, run: Option<&RunId>) -> CallToolResult {
+    match made {
+        Ok(value) => success(&value),
+        Err(why) => fault(&why, run),
+    }
 }
 
 /// Arguments that the tool's schema does not allow.

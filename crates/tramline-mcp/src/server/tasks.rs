@@ -155,7 +155,7 @@ fn words(run: &Run) -> Option<String> {
 
 fn result(run: &Run, outcome: &Outcome) -> Result<JsonObject, ErrorData> {
     let reply = reply::outcome(&run.graph, &run.id, outcome);
-    match serde_json::to_value(reply) {
+    match serde_json::to_value(reply::as_promised(&run.graph, reply)) {
         Ok(serde_json::Value::Object(map)) => Ok(map),
         Ok(_) | Err(_) => Err(ErrorData::internal_error(
             "the result cannot be shown",

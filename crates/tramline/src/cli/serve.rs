@@ -6,7 +6,6 @@ use readings::Readings;
 use reload::Stage;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tramline_core::run::Run;
 use tramline_engine::Engine;
@@ -55,6 +54,7 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
         Stopped::bad(unusable.message())
     })?;
     let house = wire::open(&config, readings.documents())?;
+    house.shelf.replace(readings.callables(&config));
     let graphs = readings.graphs(&config);
     let server = Server::new(
         house.engine.clone(),
@@ -75,7 +75,7 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
         files: verb.files,
         config,
         equipment: house.equipment(),
-        shelf: Arc::clone(&house.shelf),
+        shelf: house.shelf.clone(),
         server: server.clone(),
     };
     let attending = stage.attend(readings, prints);

@@ -240,7 +240,8 @@ fn toolsets_are_named_or_refused() {
     let said = refused(&["--toolsets", "graphs,debug"]);
     assert!(said.contains("toolset `debug`"), "{said}");
     let mut served = Served::start(folder.path(), &["--toolsets", "debug"]);
-    assert_eq!(served.names(), ["runs_list"]);
+    let names = served.names();
+    assert!(names.contains(&"runs_list".to_owned()), "{names:?}");
 }
 
 #[test]

@@ -157,6 +157,37 @@ async fn a_task_that_asks_is_answered_through_another_server() {
 }
 
 #[tokio::test]
+async fn a_call_in_doubt_is_decided_through_the_client() {
+    let (store, gate) = (MemoryStore::default(), Arc::new(Semaphore::new(0)));
+    let first = slow(&store, &gate);
+    let client = connect_with(&server(first.clone(), ""), Era::Modern, tasks()).await;
+    let id = handed(&client).await;
+    // The process goes while the call is out: nobody knows whether it happened.
+    first.close().await;
+    let second = server(slow(&store, &gate), "");
+    let client = connect_with(&second, Era::Modern, tasks()).await;
+    let asks = |now: &TaskPayload| matches!(now, TaskPayload::InputRequired { .. });
+    let TaskPayload::InputRequired { input_requests } = until(&client, &id, asks).await else {
+        unreachable!()
+    };
+    let (key, asked) = input_requests.into_iter().next().unwrap();
+    let asked = serde_json::to_string(&asked).unwrap();
+    assert!(
+        asked.contains("t:slow") && asked.contains("abort"),
+        "{asked}"
+    );
+    let answer = filled(json!({"decision": "skip", "result": "{\"b\": 2}"}));
+    let answer = serde_json::to_value(answer).unwrap();
+    let update = UpdateTaskParams::new(&id, [(key, answer)].into_iter().collect());
+    client.service.peer().update_task(update).await.unwrap();
+    let over = |now: &TaskPayload| matches!(now, TaskPayload::Completed { .. });
+    let TaskPayload::Completed { result } = until(&client, &id, over).await else {
+        unreachable!()
+    };
+    assert_eq!(result["structuredContent"], json!({"b": 2}));
+}
+
+#[tokio::test]
 async fn who_does_not_know_tasks_waits() {
     let (store, gate) = (MemoryStore::default(), Arc::new(Semaphore::new(1)));
     for era in ERAS {

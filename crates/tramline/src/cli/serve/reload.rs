@@ -71,7 +71,7 @@ impl Stage {
             .map_err(|taken| Unusable::from(taken.to_string()))?;
         // First what graphs call: none is offered before that is there.
         self.equipment.servers.replace(servers);
-        self.shelf.replace(wire::callables(readings.documents()));
+        self.shelf.replace(readings.callables(&self.config));
         self.server.offer(prepared);
         output::say("the edited files are served");
         Ok(readings)

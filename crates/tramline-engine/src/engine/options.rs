@@ -1,0 +1,72 @@
+//! What an engine may use and how far it may go.
+
+use crate::seams::{Store, StoreFault};
+use std::sync::Arc;
+use std::time::Duration;
+use tramline_core::Str;
+
+/// What the engine may use and how far it may go.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How many steps of one run may be under way at once.
+    pub width: usize,
+    /// How long a call may take whose node says nothing about it.
+    pub call_timeout: Duration,
+    /// How long cancelled calls get to tell their servers.
+    pub cancel_grace: Duration,
+    /// The bounds of each evaluation.
+    pub expressions: tramline_core::expr::Limits,
+    /// How long one evaluation may take.
+    pub expression_time: Duration,
+    /// Whether a workflow that a run calls becomes a run of its own; otherwise it is a tool.
+    pub workflows: bool,
+    /// Whether waits are over at once: for replays, where nobody waits for anything.
+    pub hurry: bool,
+    /// Who we are in the journal.
+    pub name: Str,
+    /// Makes a store that lives as long as it is used: what replays run in.
+    pub scratch: Option<Scratch>,
+}
+
+/// Makes a store that lives as long as it is used.
+#[derive(Clone)]
+pub struct Scratch(Arc<MakeStore>);
+
+type MakeStore = dyn Fn() -> Result<Arc<dyn Store>, StoreFault> + Send + Sync;
+
+impl Scratch {
+    /// Stores made by this.
+    pub fn new(
+        make: impl Fn() -> Result<Arc<dyn Store>, StoreFault> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(make))
+    }
+
+    /// A new one, with nothing in it.
+    pub fn make(&self) -> Result<Arc<dyn Store>, StoreFault> {
+        (self.0)()
+    }
+}
+
+impl std::fmt::Debug for Scratch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Scratch")
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            // Enough for any layer people draw; servers have their own bounds.
+            width: 64,
+            call_timeout: Duration::from_secs(60),
+            cancel_grace: Duration::from_secs(2),
+            expressions: tramline_core::expr::Limits::default(),
+            expression_time: Duration::from_secs(2),
+            workflows: true,
+            hurry: false,
+            name: format!("process {}", std::process::id()).into(),
+            scratch: None,
+        }
+    }
+}
