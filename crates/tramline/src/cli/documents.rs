@@ -1,15 +1,12 @@
 //! Documents named on the command line: read, or all their flaws shown.
 
 use super::{Exit, Stopped, frames};
-use crate::config::{Config, read_bounded};
+use crate::config::{Config, read_document};
 use crate::wire;
 use std::path::Path;
 use tramline_core::Str;
 use tramline_core::flaw::Flaw;
 use tramline_core::formats::yaml_graph::{self, Document};
-
-/// The reader has its own bound; this one keeps a wrong file from being read at all.
-const DOCUMENT_BYTES_MAX: u64 = 16 << 20;
 
 /// A document's text with what is wrong with it.
 pub(super) struct Flawed {
@@ -20,10 +17,7 @@ pub(super) struct Flawed {
 
 /// The servers that documents may use without naming them.
 pub(super) fn elsewhere(config: &Config) -> Result<Vec<Str>, Stopped> {
-    Ok(wire::configured(config)?
-        .into_iter()
-        .map(|server| server.name)
-        .collect())
+    Ok(wire::elsewhere(config)?)
 }
 
 /// Reads one document.
@@ -31,8 +25,7 @@ pub(super) fn read(
     path: &Path,
     elsewhere: &[Str],
 ) -> Result<(Document, Flawed), Result<Flawed, Stopped>> {
-    let bytes =
-        read_bounded(path, DOCUMENT_BYTES_MAX).map_err(|message| Err(Stopped::bad(message)))?;
+    let bytes = read_document(path).map_err(|message| Err(Stopped::bad(message)))?;
     let shown = path.display().to_string();
     let flawed = |flaws| Flawed {
         path: shown,
