@@ -322,6 +322,11 @@ impl Run {
         self.active.before_ms + running as u64
     }
 
+    /// The visit that ended last.
+    pub(crate) fn last_visit(&self) -> Option<u32> {
+        self.history.last()
+    }
+
     /// How often a node was visited.
     pub fn visits(&self, node: NodeIx) -> u64 {
         self.history.count(Some(node))

@@ -9,11 +9,13 @@ use tramline_engine::Fault;
 
 mod check;
 mod completions;
+mod convert;
 mod doctor;
 mod documents;
 mod eval;
 mod explain;
 mod frames;
+mod graph;
 mod input;
 mod output;
 mod probe;
@@ -69,6 +71,10 @@ enum Verb {
     Serve(serve::Serve),
     /// Check documents and show every flaw at its place
     Check(check::Check),
+    /// Draw a workflow as Mermaid, DOT or SVG
+    Graph(graph::Graph),
+    /// Write a document in another format
+    Convert(convert::Convert),
     /// List runs, read them, steer them
     Runs(runs::Runs),
     /// Evaluate a JSONata expression or a JSON Logic rule
@@ -180,6 +186,8 @@ pub fn main() -> ExitCode {
         Verb::Run(verb) => on_one_thread(run::main(common, verb)),
         Verb::Serve(verb) => on_many_threads(serve::main(common, verb)),
         Verb::Check(verb) => on_one_thread(check::main(common, verb)),
+        Verb::Graph(verb) => graph::main(&verb, json),
+        Verb::Convert(verb) => convert::main(&verb, json),
         Verb::Runs(verb) => on_one_thread(runs::main(common, verb)),
         Verb::Eval(verb) => eval::main(&common, &verb),
         Verb::Explain(verb) => explain::main(&verb, json),

@@ -7,13 +7,13 @@ use crate::config::{Config, read_document};
 use crate::wire::{self, House, Origin};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
-use tramline_core::formats::yaml_graph;
+use tramline_core::formats::{self, Elsewhere, Hint};
 use tramline_core::graph::Graph;
 use tramline_core::ids::RunId;
 use tramline_core::text::nearest;
 use tramline_core::{Str, Value};
 use tramline_engine::Engine;
-use tramline_engine::seams::{Page, RunFilter};
+use tramline_engine::seams::{Callable, Page, RunFilter};
 use tramline_mcp::server::NameTaken;
 
 mod data;
@@ -68,14 +68,14 @@ impl Tramline {
         })))
     }
 
-    /// Loads a document from a file, in the place of what was loaded from there before.
+    /// Loads a document of any format from a file, in the place of what was loaded from there before.
     pub fn load_file(&self, path: impl AsRef<Path>) -> Result<Document, Error> {
         let path = path.as_ref();
         let bytes = read_document(path).map_err(Error::Unreadable)?;
         self.load(&bytes, Some(path.to_owned()))
     }
 
-    /// Loads a document from text.
+    /// Loads a document of any format from text.
     ///
     /// Its runs keep no place where it could be found again: a process that resumes one loads it
     /// first.
@@ -84,8 +84,18 @@ impl Tramline {
     }
 
     fn load(&self, bytes: &[u8], path: Option<PathBuf>) -> Result<Document, Error> {
-        let read = match yaml_graph::read_with(bytes, &self.0.elsewhere) {
-            Ok(read) => read,
+        let mut hint = Hint {
+            elsewhere: Elsewhere::Configured(&self.0.elsewhere),
+            ..Hint::default()
+        };
+        // Formats whose workflows say no name are called after their file.
+        let stem = path.as_deref().and_then(Path::file_stem);
+        let stem = stem.map(|stem| stem.to_string_lossy());
+        if let Some(stem) = &stem {
+            hint.name = stem;
+        }
+        let read = match formats::read(bytes, hint) {
+            Ok(read) => read.document,
             Err(flaws) => return Err(Error::Flawed { path, flaws }),
         };
         let origin = path.as_deref().map_or(Value::Null, |path| {
@@ -121,10 +131,9 @@ impl Tramline {
         }
         let servers = wire::servers(&self.0.config, reads())?;
         self.0.house.servers.replace(servers);
-        self.0
-            .house
-            .shelf
-            .replace(reads().flat_map(wire::callables));
+        let graphs = all.iter().flat_map(Document::graphs);
+        let callables = graphs.map(|(graph, origin)| Callable { graph, origin });
+        self.0.house.shelf.replace(callables);
         Ok(())
     }
 

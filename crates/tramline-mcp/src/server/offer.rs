@@ -92,10 +92,13 @@ impl Offer {
 
     /// The tools as `tools/list` shows them, with what is known of what they call.
     pub(super) fn list(&self, tools: &dyn Tools) -> Vec<Tool> {
+        let graph_of = |name: &str| Some(self.graphs.get(name)?.0.as_ref());
         let found = self.order.iter().filter_map(|name| self.find(name).ok());
         found
             .map(|found| match found {
-                Found::Graph((graph, _)) => graph_tools::describe(graph, effects::of(graph, tools)),
+                Found::Graph((graph, _)) => {
+                    graph_tools::describe(graph, effects::of(graph, tools, &graph_of))
+                }
                 Found::Own(own) => own.describe(),
             })
             .collect()

@@ -1,5 +1,10 @@
 //! Tramline as a server, seen by a real client of each era.
 
+mod approvals;
+mod debugging;
 mod effects;
+mod http;
 mod support;
+mod tasks;
+mod telling;
 mod toolsets;

@@ -7,6 +7,7 @@ use std::io::IsTerminal;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 use tramline_core::Value;
+use tramline_core::explained::Explained;
 use tramline_core::expr::{ExprError, Expression, Host, HostFunctions, Limits, Rule};
 use tramline_engine::clock;
 
@@ -85,12 +86,12 @@ fn expression(task: &Task<'_>) -> Exit {
             None,
         )
     };
-    let tree = told.map(|told| tree::of_expression(task.source, &told));
+    let tree = told.map(|told| Explained::expression(task.source, &told));
     match result {
         Ok(value) => right(task, value.as_ref(), tree.as_ref()),
         Err(error) => {
             if let (Some(tree), false) = (&tree, task.json) {
-                tree.draw();
+                tree::draw(tree);
             }
             wrong(task, &error, Exit::Failed)
         }
@@ -118,7 +119,7 @@ fn rule(task: &Task<'_>) -> Exit {
     let surroundings = Surroundings::now();
     let tree = task
         .explain
-        .then(|| tree::of_rule(&compiled.explain(task.input, &surroundings, &limits())));
+        .then(|| Explained::rule(&compiled.explain(task.input, &surroundings, &limits())));
     match compiled.evaluate(task.input, &surroundings, &limits()) {
         Ok(value) => right(task, Some(&value), tree.as_ref()),
         Err(error) => wrong(task, &error, Exit::Failed),
@@ -132,16 +133,16 @@ fn limits() -> Limits {
     }
 }
 
-fn right(task: &Task<'_>, value: Option<&Value>, tree: Option<&tree::Tree>) -> Exit {
+fn right(task: &Task<'_>, value: Option<&Value>, tree: Option<&Explained>) -> Exit {
     if task.json {
-        let tree = tree.map(tree::Tree::to_json);
+        let tree = tree.map(Explained::to_value);
         output::line(
             &serde_json::json!({ "value": value, "defined": value.is_some(), "explanation": tree }),
         );
         return Exit::Done;
     }
     if let Some(tree) = tree {
-        tree.draw();
+        tree::draw(tree);
     }
     match value {
         Some(value) => output::text_line(&value.to_json_pretty()),
