@@ -8,8 +8,9 @@
 use crate::support::root;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
-use tramline::{Answer, Config, Error, Event, How, RunFilter, Status, Tool, Tramline};
+use tramline::{
+    Answer, Config, Error, Event, How, Request, Run, RunFilter, Status, Tool, Tramline,
+};
 
 #[path = "../../examples/approve.rs"]
 mod approve;
@@ -154,23 +155,34 @@ fn slow(config: Config) -> (Tramline, Arc<tokio::sync::Semaphore>) {
     (tramline, gate)
 }
 
+/// Drops a request while its call is under way, and finds its run.
+async fn dropped(tramline: &Tramline, request: Request) -> Run {
+    let (tell, told) = tokio::sync::oneshot::channel();
+    let mut tell = Some(tell);
+    let request = request.on_step_start(move |step| {
+        if step.node == "slow" {
+            let _ = tell.take().map(|tell| tell.send(()));
+        }
+    });
+    tokio::select! {
+        ended = request.into_future() => panic!("{ended:?}"),
+        heard = told => heard.unwrap(),
+    }
+    let page = tramline.runs(RunFilter::default()).await.unwrap();
+    tramline.get(&page.rows[0].run).await.unwrap()
+}
+
 #[tokio::test]
 async fn a_dropped_request_goes_on_unless_it_is_to_be_aborted() {
     let (tramline, gate) = slow(Config::in_memory());
-    let going = tramline.run("wait_for_it", json!({}));
-    let dropped = tokio::time::timeout(Duration::from_millis(50), going).await;
-    assert!(dropped.is_err());
-    let page = tramline.runs(RunFilter::default()).await.unwrap();
-    let run = tramline.get(&page.rows[0].run).await.unwrap();
+    let run = dropped(&tramline, tramline.run("wait_for_it", json!({}))).await;
     gate.add_permits(1);
     assert_eq!(run.wait().await.unwrap().how, How::Completed(Value::Null));
 
-    let aborted = tramline.run("wait_for_it", json!({})).abort_on_drop();
-    let dropped = tokio::time::timeout(Duration::from_millis(50), aborted).await;
-    assert!(dropped.is_err());
-    let page = tramline.runs(RunFilter::default()).await.unwrap();
-    let run = tramline.get(&page.rows[0].run).await.unwrap();
-    let how = run.wait().await.unwrap().how;
+    let request = tramline.run("wait_for_it", json!({})).abort_on_drop();
+    let aborted = dropped(&tramline, request).await;
+    assert_ne!(aborted.id(), run.id());
+    let how = aborted.wait().await.unwrap().how;
     assert!(matches!(how, How::Aborted { .. }), "{how:?}");
 }
 
