@@ -18,6 +18,7 @@ mod debug;
 mod effects;
 mod graph_tools;
 mod http;
+mod library;
 mod log;
 mod offer;
 mod pausing;

@@ -70,8 +70,8 @@ impl ServerHandler for Connection {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let mut listed = self.shared.listed().into_iter();
-        listed.find(|tool| tool.name == name)
+        let tools = self.shared.engine.tools();
+        self.shared.offer().show(name, tools.as_ref())
     }
 
     async fn call_tool(

@@ -1,23 +1,14 @@
 //! The debug toolset: what ran and why, runs under control, expressions tried out.
 
-use super::toolset::{LOOKS, Own};
+use super::toolset::{ACTS, LOOKS, Own};
 use tramline_core::ids::RunId;
 use tramline_core::{Map, Value, question, trace};
-use tramline_engine::seams::Hints;
 use tramline_engine::{At, Fault, Loaded, status};
 
 mod branch;
 mod expression;
 mod runs;
 mod steer;
-
-/// Of a tool that makes runs go, and with them whatever they call.
-const ACTS: Hints = Hints {
-    read_only: Some(false),
-    destructive: Some(true),
-    idempotent: Some(false),
-    open_world: Some(true),
-};
 
 /// The tools of this front end.
 pub(super) const TOOLS: &[Own] = &[

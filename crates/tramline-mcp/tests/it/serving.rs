@@ -4,6 +4,7 @@ mod approvals;
 mod debugging;
 mod effects;
 mod http;
+mod library;
 mod support;
 mod tasks;
 mod telling;
