@@ -7,17 +7,24 @@ use std::process::ExitCode;
 use tramline_builtin::HostPattern;
 use tramline_engine::Fault;
 
+mod breaks;
 mod check;
 mod completions;
+mod debug;
 mod doctor;
 mod documents;
 mod eval;
 mod explain;
 mod frames;
 mod input;
+mod look;
+mod moment;
+mod origin;
 mod output;
 mod probe;
 mod progress;
+mod replay;
+mod report;
 mod run;
 mod runs;
 mod serve;
@@ -71,6 +78,10 @@ enum Verb {
     Check(check::Check),
     /// List runs, read them, steer them
     Runs(runs::Runs),
+    /// Run a graph's tool step by step, with breakpoints and a prompt
+    Debug(debug::Debug),
+    /// Do a run again from its record, without calling anything, and compare
+    Replay(replay::Replay),
     /// Evaluate a JSONata expression or a JSON Logic rule
     Eval(eval::Eval),
     /// Explain an error code
@@ -179,7 +190,9 @@ pub fn main() -> ExitCode {
         Verb::Serve(verb) => on_many_threads(serve::main(common, verb)),
         Verb::Check(verb) => on_one_thread(check::main(common, verb)),
         Verb::Runs(verb) => on_one_thread(runs::main(common, verb)),
-        Verb::Eval(verb) => eval::main(&common, &verb),
+        Verb::Debug(verb) => on_one_thread(debug::main(common, verb)),
+        Verb::Replay(verb) => on_one_thread(replay::main(common, verb)),
+        Verb::Eval(verb) => on_one_thread(eval::main(common, verb)),
         Verb::Explain(verb) => explain::main(&verb, json),
         Verb::Completions(verb) => completions::main(&verb),
         Verb::Doctor(verb) => on_one_thread(doctor::main(common, verb)),

@@ -56,6 +56,11 @@ impl History {
         place
     }
 
+    /// The place of the latest visit.
+    pub(crate) fn last(&self) -> Option<u32> {
+        (self.visits.len() as u32).checked_sub(1)
+    }
+
     /// How often the node was visited.
     pub(crate) fn count(&self, node: Option<NodeIx>) -> u64 {
         node.map_or(0, |node| self.by_node[node.at()].count)
