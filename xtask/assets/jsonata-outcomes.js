@@ -15,6 +15,12 @@ const isFunction = (value) =>
   typeof value === "function" ||
   (value && (value._jsonata_function || value._jsonata_lambda));
 
+// Half of a surrogate pair is no text elsewhere: it is shown as the mark for what cannot be read.
+function readable(part) {
+  if (isFunction(part)) return "";
+  return typeof part === "string" ? part.toWellFormed() : part;
+}
+
 async function outcome({ expr, input }) {
   const started = Date.now();
   let depth = 0;
@@ -28,7 +34,7 @@ async function outcome({ expr, input }) {
       depth -= 1;
     });
     const value = await expression.evaluate(input);
-    const text = JSON.stringify(value, (_, part) => (isFunction(part) ? "" : part));
+    const text = JSON.stringify(value, (_, part) => readable(part));
     return text === undefined ? "{}" : `{"value":${text}}`;
   } catch (error) {
     if (error.gaveUp) return '{"gave_up":true}';

@@ -1,18 +1,22 @@
-//! `cargo xtask bench engine` and `bench expr`: build what is measured as it is shipped, and
-//! measure it.
+//! `cargo xtask bench engine`, `bench expr`, `bench graphs`: build what is measured as it is
+//! shipped, and measure it.
 
 use crate::{paths, shell};
 use anyhow::{Result, bail, ensure};
 use std::process::Command;
 
 /// What can be measured.
-const SUBJECTS: &[&str] = &["engine", "expr"];
+const SUBJECTS: &[&str] = &["engine", "expr", "graphs"];
+
+/// Another server of YAML graphs, which ours is measured next to.
+const PEER: (&str, &str) = ("mcpgraph", "0.1.23");
 
 /// Measures; the arguments after the subject go to the measuring program.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     match arguments.split_first() {
         Some((subject, rest)) if subject == "engine" => engine(rest),
         Some((subject, rest)) if subject == "expr" => expr(rest),
+        Some((subject, rest)) if subject == "graphs" => graphs(rest),
         Some((other, _)) => bail!("there is nothing called `{other}` to measure; {}", known()),
         None => bail!("name what to measure; {}", known()),
     }
@@ -51,5 +55,39 @@ fn expr(arguments: &[String]) -> Result<()> {
         Command::new(program)
             .args(arguments)
             .env("NODE_PATH", modules),
+    )
+}
+
+fn graphs(arguments: &[String]) -> Result<()> {
+    let peers = paths::target().join("bench");
+    let (name, version) = PEER;
+    let program = peers.join("node_modules").join(name).join("dist/main.js");
+    if !program.is_file() {
+        std::fs::create_dir_all(&peers)?;
+        shell::run(
+            Command::new("npm")
+                .args(["install", "--no-audit", "--no-fund", "--prefix"])
+                .arg(&peers)
+                .arg(format!("{name}@{version}")),
+        )?;
+    }
+    shell::run(&mut shell::cargo(&[
+        "build",
+        "--quiet",
+        "--release",
+        "--package",
+        "tramline",
+    ]))?;
+    let what = "build --quiet --release --package tramline-bench --no-default-features \
+                --features graphs --bin tramline-bench-graphs";
+    shell::run(&mut shell::cargo(
+        &what.split_whitespace().collect::<Vec<_>>(),
+    ))?;
+    let measures = paths::target().join("release/tramline-bench-graphs");
+    shell::run(
+        Command::new(measures)
+            .arg("--peer")
+            .arg(program)
+            .args(arguments),
     )
 }

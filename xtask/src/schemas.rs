@@ -4,7 +4,7 @@ use crate::paths;
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::Path;
-use tramline_core::formats::yaml_graph;
+use tramline_core::formats::{json_dag, pflow_ir, yaml_graph};
 
 const DIR: &str = "schemas";
 
@@ -15,10 +15,17 @@ struct Schema {
 }
 
 fn generated() -> Vec<Schema> {
-    vec![Schema {
-        file: "yaml-graph.schema.json",
-        text: yaml_graph::json_schema().to_json_pretty() + "\n",
-    }]
+    let all = [
+        ("yaml-graph.schema.json", yaml_graph::json_schema()),
+        ("json-dag.schema.json", json_dag::json_schema()),
+        ("pflow-ir.schema.json", pflow_ir::json_schema()),
+    ];
+    all.into_iter()
+        .map(|(file, schema)| Schema {
+            file,
+            text: schema.to_json_pretty() + "\n",
+        })
+        .collect()
 }
 
 /// The files whose schema is not what the types say now.

@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 pub(crate) enum Aim {
     /// Less than this.
     Under(f64),
+    /// At least this.
+    #[allow(dead_code, reason = "not every program that measures has such an aim")]
+    Over(f64),
     /// Only to be known.
     None,
 }
@@ -31,6 +34,7 @@ impl Row {
     fn met(&self) -> Option<bool> {
         match self.aim {
             Aim::Under(most) => Some(self.value < most),
+            Aim::Over(least) => Some(self.value >= least),
             Aim::None => None,
         }
     }
@@ -66,10 +70,15 @@ impl Report {
         };
         if self.shown {
             let Row { name, value, .. } = &row;
-            let (aim, word) = match (row.aim, row.met()) {
-                (Aim::Under(most), Some(true)) => (format!("< {most}"), "met"),
-                (Aim::Under(most), _) => (format!("< {most}"), "MISSED"),
-                (Aim::None, _) => (String::new(), ""),
+            let aim = match row.aim {
+                Aim::Under(most) => format!("< {most}"),
+                Aim::Over(least) => format!(">= {least}"),
+                Aim::None => String::new(),
+            };
+            let word = match row.met() {
+                Some(true) => "met",
+                Some(false) => "MISSED",
+                None => "",
             };
             println!("{name:<62} {:>10} {unit:<9} {aim:>8} {word}", shown(*value));
         }
@@ -86,11 +95,12 @@ impl Report {
     /// The figures for scripts.
     pub(crate) fn to_json(&self) -> Value {
         let rows = self.rows.iter().map(|row| {
-            let aim = match row.aim {
-                Aim::Under(most) => json!(most),
-                Aim::None => Value::Null,
+            let (under, over) = match row.aim {
+                Aim::Under(most) => (json!(most), Value::Null),
+                Aim::Over(least) => (Value::Null, json!(least)),
+                Aim::None => (Value::Null, Value::Null),
             };
-            json!({ "name": row.name, "value": row.value, "unit": row.unit, "under": aim, "met": row.met() })
+            json!({ "name": row.name, "value": row.value, "unit": row.unit, "under": under, "over": over, "met": row.met() })
         });
         rows.collect()
     }

@@ -84,11 +84,13 @@ pub enum Code {
     BadServer,
     /// More of something than is allowed.
     TooMany,
+    /// Something its format knows and Tramline does not do.
+    Unsupported,
 }
 
 impl Code {
     /// Every code, for pages and tests.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Unreadable,
         Self::Syntax,
         Self::Missing,
@@ -109,6 +111,7 @@ impl Code {
         Self::BadSchema,
         Self::BadServer,
         Self::TooMany,
+        Self::Unsupported,
     ];
 
     /// The code as users read it.
@@ -134,6 +137,7 @@ impl Code {
             Self::BadSchema => "T0018",
             Self::BadServer => "T0019",
             Self::TooMany => "T0020",
+            Self::Unsupported => "T0021",
         }
     }
 
@@ -158,20 +162,26 @@ impl Code {
             | Self::UnknownTool
             | Self::BadSchema
             | Self::BadServer
-            | Self::TooMany => Severity::Error,
+            | Self::TooMany
+            | Self::Unsupported => Severity::Error,
         }
     }
 }
 
 impl fmt::Display for Flaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { line, column, .. } = &self.place;
-        write!(
-            f,
-            "{line}:{column} [{}] {}",
-            self.code.as_str(),
-            self.message
-        )?;
+        let Place {
+            line,
+            column,
+            pointer,
+            ..
+        } = &self.place;
+        match line {
+            // What was never text has no lines.
+            0 => write!(f, "{}", if pointer.is_empty() { "/" } else { pointer })?,
+            _ => write!(f, "{line}:{column}")?,
+        }
+        write!(f, " [{}] {}", self.code.as_str(), self.message)?;
         match &self.suggestion {
             Some(suggestion) => write!(f, " ({suggestion})"),
             None => Ok(()),

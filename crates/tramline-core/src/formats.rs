@@ -1,11 +1,100 @@
-//! Readers: each turns one kind of document into workflows, or into every flaw it has.
+//! Readers and writers: each turns one kind of document into workflows or back.
 //!
-//! They share how text becomes a value with places ([`document`]) and how a place inside a text
-//! value is found in the file ([`scalar`]).
+//! They share how text becomes a value with places ([`document`]), how a place inside a text
+//! value is found in the file ([`scalar`]), and the word for what is wrong ([`Flaw`]).
 
+use crate::flaw::Flaw;
+use tramline_expr::Str;
+use yaml_graph::Document;
+
+mod detect;
 pub mod document;
 mod flaws;
+pub mod json_dag;
+mod lost;
+pub mod pflow_ir;
+mod reference;
 pub mod scalar;
+mod sketch;
 pub mod yaml_graph;
+mod yaml_text;
 
 pub(crate) use flaws::Flaws;
+pub(crate) use lost::Lost;
+pub use lost::Written;
+
+/// The formats that are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// YAML graphs, also written as JSON.
+    Yaml,
+    /// DAGs of tasks as JSON.
+    Dag,
+    /// Workflows as an IR in JSON.
+    Ir,
+}
+
+impl Format {
+    /// What people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Yaml => "YAML graph",
+            Self::Dag => "DAG",
+            Self::Ir => "IR",
+        }
+    }
+}
+
+/// The servers that a document may use without naming them.
+#[derive(Clone, Copy, Debug)]
+pub enum Elsewhere<'a> {
+    /// Those that are configured: a call to any other is a flaw.
+    Configured(&'a [Str]),
+    /// Any, where nothing is going to be called.
+    Any,
+}
+
+/// What a reader is told beside the document.
+#[derive(Clone, Copy, Debug)]
+pub struct Hint<'a> {
+    /// The format, where it is known; otherwise the document itself tells.
+    pub format: Option<Format>,
+    /// What a workflow is called that says no name of its own.
+    pub name: &'a str,
+    /// The servers that are configured elsewhere.
+    pub elsewhere: Elsewhere<'a>,
+}
+
+impl Default for Hint<'_> {
+    fn default() -> Self {
+        Self {
+            format: None,
+            name: "workflow",
+            elsewhere: Elsewhere::Configured(&[]),
+        }
+    }
+}
+
+/// A document read.
+#[derive(Debug)]
+pub struct Read {
+    /// In which format it was.
+    pub format: Format,
+    /// What it holds.
+    pub document: Document,
+}
+
+/// Reads a document in any format.
+pub fn read(bytes: &[u8], hint: Hint<'_>) -> Result<Read, Vec<Flaw>> {
+    let tree = document::read(bytes)?;
+    let format = match hint.format {
+        Some(format) => format,
+        None => detect::format(tree.root())?,
+    };
+    let document = match format {
+        Format::Yaml => yaml_graph::read_tree(&tree, hint.elsewhere)?,
+        Format::Dag => json_dag::read_tree(&tree, hint)?,
+        Format::Ir => pflow_ir::read_tree(&tree, hint)?,
+    };
+    Ok(Read { format, document })
+}

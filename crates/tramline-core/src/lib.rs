@@ -4,6 +4,8 @@
 //! not know how a step is carried out, only what follows from its having been.
 
 pub mod compare;
+mod cycles;
+pub mod explained;
 pub mod failure;
 pub mod flaw;
 pub mod formats;
@@ -12,6 +14,7 @@ pub mod ids;
 pub mod journal;
 pub mod look;
 pub mod next;
+pub mod picture;
 pub mod question;
 pub mod run;
 pub mod schema;

@@ -322,6 +322,11 @@ impl Run {
         self.active.before_ms + running as u64
     }
 
+    /// The visit that ended last.
+    pub(crate) fn last_visit(&self) -> Option<u32> {
+        self.history.last()
+    }
+
     /// How often a node was visited.
     pub fn visits(&self, node: NodeIx) -> u64 {
         self.history.count(Some(node))
@@ -335,7 +340,7 @@ impl Run {
     /// The visit before the one that is asked about, that comes next, or that would.
     pub(crate) fn seen_from(&self) -> Option<u32> {
         let token = self.asked.values().next().or(self.flow.ready.front());
-        token.map_or_else(|| self.history.last(), |token| token.from)
+        token.map_or_else(|| self.last_visit(), |token| token.from)
     }
 
     fn between_layers(&self) -> bool {

@@ -1,5 +1,6 @@
 //! Evaluation of a compiled program.
 
+mod apply;
 mod call;
 mod construct;
 mod filter;

@@ -118,7 +118,10 @@ fn recursion_without_end() {
     );
     check("($f := function($n){ {'a': $f($n)} }; $f(1))", &["L0002"]);
     check("($f := function($n){ $n[$f($)] }; $f([1]))", &["L0002"]);
-    check("($f := function($n){ $n^($f($)) }; $f([1, 2]))", &["L0002"]);
+    check(
+        "($f := function($n){ $n^($f($n)) }; $f([1, 2]))",
+        &["L0002"],
+    );
     check(
         "($f := function($n){ $n@$x.($f($x)) }; $f([1, 2]))",
         &["L0002"],

@@ -36,6 +36,61 @@ const SAME: &[(&str, &str, &str)] = &[
     ("a.[1]", r#"{"a": [1, 2]}"#, "[[1],[1]]"),
     ("$spread([{'a': 1}])", "null", r#"[{"a":1}]"#),
     ("$string(5890840712243076)", "null", r#""5890840712243076""#),
+    // What is not a number is a value, which JSON writes as null.
+    ("$parseInteger('x', '0') != 1", "null", "true"),
+    ("$string([$parseInteger('x', '0')])", "null", r#""[null]""#),
+    ("$boolean($parseInteger('x', '0'))", "null", "false"),
+    ("$substring('hello', missing, 3)", "null", r#""""#),
+    ("$split('a-b', '-', $parseInteger('x', '0'))", "null", "[]"),
+    ("$formatBase($round(10, 0.5), 16)", "null", r#""NaN""#),
+    ("$formatBase($round(10, 10000), 16)", "null", r#""NaN""#),
+    (
+        "$formatBase($max([1, $parseInteger('x', '0')]), 16)",
+        "null",
+        r#""NaN""#,
+    ),
+    (
+        "$formatNumber($parseInteger('x', '0'), '0.00')",
+        "null",
+        r#""-NaN.00""#,
+    ),
+    // An array among the values of `*` leaves an array, whatever its size.
+    ("*", r#"{"a": [1]}"#, "[1]"),
+    ("*", r#"{"a": [], "b": 2}"#, "[2]"),
+    ("*", r#"{"a": 1}"#, "1"),
+    // Terms of an order-by are made when items are compared.
+    ("[3]^($error('x'))", "null", "3"),
+    ("[3,1,2]^($parseInteger('x', '0'))", "null", "[2,1,3]"),
+    // No parent is sought from within `~>`.
+    ("a.b.[% ~> $keys, %.b]", r#"{"a": {"b": 1}}"#, "1"),
+    // A test that refuses nothing at all ends the tests.
+    ("[(missing)[false][$error('x')], 1]", "null", "[1]"),
+    ("[missing[false][$error('x')], 1]", "null", "[1]"),
+    // A filter on an array that a path starts from.
+    ("[1, 2, 3][$ > 1].($)", "null", "[2,3]"),
+    ("[[1, 2], 3][0].($)", "null", "[1,2]"),
+    ("[[1, 2][false].(1), 3]", "null", "[3]"),
+    ("[[][0].(1), 3]", "null", "[3]"),
+    // Fractions of places.
+    ("$substring('abcdef', -3.9, 2.5)", "null", r#""d""#),
+    ("$substring('abcdef', -5.5, 4)", "null", r#""bcd""#),
+    ("$substring('abcdef', -6.5)", "null", r#""abcdef""#),
+    ("$substring('abcdef', 1.5, 1.6)", "null", r#""bc""#),
+    // Sums of what the last step reckons.
+    (
+        "$sum(a.(b * c))",
+        r#"{"a": [{"b": 2, "c": 3}, {"b": 4}, {"b": 1, "c": 1}]}"#,
+        "7",
+    ),
+    (
+        "$sum(a.(b * c))",
+        r#"{"a": [[{"b": 2, "c": 3}], {"b": 1, "c": 1}]}"#,
+        "7",
+    ),
+    ("$count(a.(b > 1))", r#"{"a": [{"b": 2}, {"b": 1}]}"#, "2"),
+    ("a.(b * 2)", r#"{"a": [{"b": 2}]}"#, "4"),
+    ("a.(b * 2)[]", r#"{"a": [{"b": 2}]}"#, "[4]"),
+    ("a.(1 + 1)", r#"{"a": null}"#, "2"),
 ];
 
 /// Expression, code, and position.
@@ -52,6 +107,17 @@ const FAILING: &[(&str, &str, Option<usize>)] = &[
     ("$f(", "S0203", Some(3)),
     ("1 +", "S0207", Some(3)),
     ("missing[$number('x')]", "D3030", Some(16)),
+    ("missing[true][$number('x')]", "D3030", Some(22)),
+    // The reference names no place here.
+    ("5 ~> |$|{'x': 1}|", "T0410", Some(4)),
+    ("[1, 2][1 / 0]", "D1001", Some(10)),
+    ("[1, 2] ~> |$|{'x': $error('e')}|", "D3137", Some(26)),
+    ("-$parseInteger('x', '0')", "D1002", Some(1)),
+    ("1 + $parseInteger('x', '0')", "T2002", Some(3)),
+    ("$power(1, $parseInteger('x', '0'))", "D3061", Some(7)),
+    ("$sort([1, $parseInteger('x', '0')])", "D3070", Some(6)),
+    ("[1, null, 'a', 2]^($)", "T2008", Some(18)),
+    ("['a', 1, null, 2]^($)", "T2007", Some(18)),
 ];
 
 #[test]

@@ -18,10 +18,17 @@ mod debug;
 mod effects;
 mod graph_tools;
 mod http;
+mod library;
+mod log;
 mod offer;
+mod pausing;
+mod question;
 mod reply;
+mod seal;
+mod tasks;
 mod teller;
 mod toolset;
+mod underway;
 
 pub use about::About;
 pub use http::{Http, HttpFault};
@@ -108,6 +115,7 @@ impl Server {
     /// Offers what was prepared from now on, all at once. Calls under way keep their graphs.
     pub fn offer(&self, prepared: Prepared) {
         *self.0.offer.write().unwrap_or_else(PoisonError::into_inner) = prepared.0;
+        self.0.audience.calm();
         self.0.tell();
     }
 
@@ -117,7 +125,7 @@ impl Server {
         self.0.tell();
     }
 
-    /// Warns every client that listens.
+    /// Warns every client that listens, and those that come before something else is offered.
     pub fn warn(&self, message: &str) {
         self.0.audience.warn(message);
     }

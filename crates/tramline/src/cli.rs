@@ -10,12 +10,14 @@ use tramline_engine::Fault;
 mod breaks;
 mod check;
 mod completions;
+mod convert;
 mod debug;
 mod doctor;
 mod documents;
 mod eval;
 mod explain;
 mod frames;
+mod graph;
 mod input;
 mod look;
 mod moment;
@@ -76,6 +78,10 @@ enum Verb {
     Serve(serve::Serve),
     /// Check documents and show every flaw at its place
     Check(check::Check),
+    /// Draw a workflow as Mermaid, DOT or SVG
+    Graph(graph::Graph),
+    /// Write a document in another format
+    Convert(convert::Convert),
     /// List runs, read them, steer them
     Runs(runs::Runs),
     /// Run a graph's tool step by step, with breakpoints and a prompt
@@ -189,6 +195,8 @@ pub fn main() -> ExitCode {
         Verb::Run(verb) => on_one_thread(run::main(common, verb)),
         Verb::Serve(verb) => on_many_threads(serve::main(common, verb)),
         Verb::Check(verb) => on_one_thread(check::main(common, verb)),
+        Verb::Graph(verb) => graph::main(&verb, json),
+        Verb::Convert(verb) => convert::main(&verb, json),
         Verb::Runs(verb) => on_one_thread(runs::main(common, verb)),
         Verb::Debug(verb) => on_one_thread(debug::main(common, verb)),
         Verb::Replay(verb) => on_one_thread(replay::main(common, verb)),

@@ -1,13 +1,13 @@
 //! Examples are tests: each says what comes out of it, for every tool in it.
 //!
-//! Beside `x.yaml` stands `x.expected.json`, a list of `{tool, input, status, result}`, which the
+//! Beside `x.yaml` or `x.json` stands `x.expected.json`, a list of `{tool, input, status, result}`, which the
 //! example test runs.
 
 use super::Found;
 use crate::paths;
 use anyhow::Result;
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "examples";
 const EXPECTED: &str = "expected.json";
@@ -21,7 +21,7 @@ pub(super) fn check(root: &Path, found: &mut Found) -> Result<()> {
             format!("no test under crates/ runs the cases of *.{EXPECTED}"),
         );
     }
-    for path in paths::files(&root.join(EXAMPLES), "yaml")? {
+    for path in documents(root)? {
         let place = paths::relative(root, &path);
         let expected = path.with_extension(EXPECTED);
         let Ok(text) = paths::read(&expected) else {
@@ -53,6 +53,15 @@ pub(super) fn check(root: &Path, found: &mut Found) -> Result<()> {
     Ok(())
 }
 
+/// Every example: YAML, and JSON that does not say what is expected of another.
+pub(super) fn documents(root: &Path) -> Result<Vec<PathBuf>> {
+    let folder = root.join(EXAMPLES);
+    let mut found = paths::files(&folder, "yaml")?;
+    let json = paths::files(&folder, "json")?.into_iter();
+    found.extend(json.filter(|path| !path.to_string_lossy().ends_with(EXPECTED)));
+    Ok(found)
+}
+
 /// Whether a test reads what is expected of the examples.
 fn is_run(root: &Path) -> Result<bool> {
     for path in paths::files(&root.join("crates"), "rs")? {
@@ -77,8 +86,13 @@ fn wrong(case: &Value) -> Option<String> {
     (!STATUSES.contains(&status)).then(|| format!("`{status}` is no status of a run"))
 }
 
-/// The names of a document's tools: in the examples they stand two spaces in.
+/// The names of a document's tools: in the examples they stand two spaces in. A document in JSON
+/// is one tool.
 fn tools(text: &str) -> Vec<String> {
+    if let Ok(Value::Object(document)) = serde_json::from_str(text) {
+        let name = document.get("name").and_then(Value::as_str);
+        return name.map(str::to_owned).into_iter().collect();
+    }
     text.lines()
         .filter_map(|line| line.strip_prefix("  - name: "))
         .map(|name| name.trim().trim_matches('"').to_owned())

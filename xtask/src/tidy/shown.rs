@@ -7,7 +7,8 @@ use anyhow::Result;
 use std::path::Path;
 use tramline_core::Str;
 use tramline_core::flaw::{Code, Flaw};
-use tramline_core::formats::yaml_graph::{self, BUILTIN, Listing};
+use tramline_core::formats::yaml_graph::{BUILTIN, Listing};
+use tramline_core::formats::{self, Hint};
 
 /// The tools of the built-in server.
 const BUILTINS: [&str; 4] = ["http", "list-directory", "read-file", "write-file"];
@@ -16,7 +17,7 @@ const BUILTINS: [&str; 4] = ["http", "list-directory", "read-file", "write-file"
 const NOT_SHOWN: [Code; 1] = [Code::TooMany];
 
 pub(super) fn check(root: &Path, found: &mut Found) -> Result<()> {
-    for path in paths::files(&root.join("examples"), "yaml")? {
+    for path in super::examples::documents(root)? {
         let flaws = flaws(&paths::read(&path)?);
         sound(&paths::relative(root, &path), &flaws, found);
     }
@@ -40,9 +41,7 @@ pub(super) fn check(root: &Path, found: &mut Found) -> Result<()> {
                 }
             }
             None => {
-                let whole = shown
-                    .iter()
-                    .filter(|(_, block)| block.starts_with("version:"));
+                let whole = shown.iter().filter(|(_, block)| is_whole(block));
                 for (line, block) in whole {
                     sound(&format!("{place}:{line}"), &flaws(block), found);
                 }
@@ -50,6 +49,15 @@ pub(super) fn check(root: &Path, found: &mut Found) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether a block is a document and not a part of one.
+fn is_whole(block: &str) -> bool {
+    let json = block.starts_with('{') && !block.contains('…');
+    let workflow = ["\"tasks\"", "\"nodes\""]
+        .iter()
+        .any(|key| block.contains(key));
+    block.starts_with("version:") || (json && workflow)
 }
 
 fn sound(place: &str, flaws: &[Flaw], found: &mut Found) {
@@ -60,9 +68,10 @@ fn sound(place: &str, flaws: &[Flaw], found: &mut Found) {
 
 /// All that is wrong with a document, warnings included.
 fn flaws(text: &str) -> Vec<Flaw> {
-    match yaml_graph::read(text.as_bytes()) {
+    match formats::read(text.as_bytes(), Hint::default()) {
         Err(flaws) => flaws,
-        Ok(document) => {
+        Ok(read) => {
+            let document = read.document;
             let mut flaws = document.check_tools(|server| match server {
                 BUILTIN => Listing::Tools(BUILTINS.map(Str::from).to_vec()),
                 _ => Listing::Silent,
@@ -73,12 +82,18 @@ fn flaws(text: &str) -> Vec<Flaw> {
     }
 }
 
-/// The YAML blocks of a page, each with the line it begins on.
+/// The YAML and JSON blocks of a page, each with the line it begins on.
 fn blocks(text: &str) -> Vec<(usize, &str)> {
-    const OPEN: &str = "```yaml\n";
+    const OPENS: [&str; 2] = ["```yaml\n", "```json\n"];
     let mut found = Vec::new();
     let mut at = 0;
-    while let Some(begin) = text[at..].find(OPEN).map(|begin| at + begin + OPEN.len()) {
+    let next = |at: usize| {
+        let begins = OPENS
+            .iter()
+            .filter_map(|open| Some(at + text[at..].find(open)? + open.len()));
+        begins.min()
+    };
+    while let Some(begin) = next(at) {
         let end = text[begin..]
             .find("```")
             .map_or(text.len(), |end| begin + end);
@@ -94,7 +109,7 @@ mod tests {
 
     #[test]
     fn blocks_are_found_with_their_lines() {
-        let text = "a\n```yaml\nx: 1\n```\n```json\n{}\n```\n```yaml\ny: 2\n```\n";
-        assert_eq!(blocks(text), [(3, "x: 1\n"), (9, "y: 2\n")]);
+        let text = "a\n```yaml\nx: 1\n```\n```json\n{}\n```\n```sh\nls\n```\n```yaml\ny: 2\n```\n";
+        assert_eq!(blocks(text), [(3, "x: 1\n"), (6, "{}\n"), (12, "y: 2\n")]);
     }
 }

@@ -65,6 +65,26 @@ pub fn read(bytes: &[u8]) -> Result<Tree, Vec<Flaw>> {
     }
 }
 
+/// Whether a text without quotes means just that text, and no number, boolean or null.
+pub(crate) fn is_plain_text(text: &str) -> bool {
+    plain::resolve(text).is_ok_and(|value| value.as_str() == Some(text))
+}
+
+/// A value as a document, for whoever was handed one without its text. Its places have no lines,
+/// only pointers.
+pub fn of_value(value: &tramline_expr::Value) -> Result<Tree, Vec<Flaw>> {
+    let mut flaws = Flaws::default();
+    match build::of_value(value, &mut flaws) {
+        Some((value, root, marks)) if !flaws.fatal() => Ok(Tree {
+            text: String::new(),
+            value,
+            marks,
+            root,
+        }),
+        _ => Err(flaws.sorted()),
+    }
+}
+
 /// The bytes as text without a byte order mark, if they are text of a size to be read.
 fn decode(bytes: &[u8]) -> Result<&str, Box<Flaw>> {
     let flaw = |place, message: String, suggestion: &str| {

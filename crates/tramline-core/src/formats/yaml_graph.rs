@@ -3,7 +3,7 @@
 //! Every dialect that files in the wild use is read into the same workflows (`dialects`). All
 //! flaws are found in one go, those of expressions and of the graph's shape included.
 
-use super::{Flaws, document};
+use super::{Elsewhere, Flaws, document};
 use crate::flaw::{Code, Flaw};
 use crate::graph::Graph;
 use std::sync::Arc;
@@ -11,19 +11,21 @@ use tramline_expr::{Str, Value};
 
 mod acts;
 mod arguments;
-mod calls;
-mod care;
+pub(super) mod calls;
+pub(super) mod care;
 mod dialects;
-mod editor;
-mod fields;
-mod limits;
-mod nodes;
+pub(super) mod editor;
+pub(super) mod fields;
+pub(super) mod limits;
+pub(super) mod nodes;
 mod places;
-mod servers;
-mod tools;
+pub(super) mod servers;
+pub(super) mod tools;
+pub(super) mod write;
 
 pub use calls::{CallSite, Listing};
 pub use editor::json_schema;
+pub use write::write;
 
 /// The server whose tools need no configuration.
 pub const BUILTIN: &str = "builtin";
@@ -72,7 +74,14 @@ pub fn read(bytes: &[u8]) -> Result<Document, Vec<Flaw>> {
 
 /// Reads a document that may also use servers which are configured elsewhere.
 pub fn read_with(bytes: &[u8], elsewhere: &[Str]) -> Result<Document, Vec<Flaw>> {
-    let tree = document::read(bytes)?;
+    read_tree(&document::read(bytes)?, Elsewhere::Configured(elsewhere))
+}
+
+/// Reads a document that was made out of text already.
+pub(super) fn read_tree(
+    tree: &document::Tree,
+    elsewhere: Elsewhere<'_>,
+) -> Result<Document, Vec<Flaw>> {
     let root = tree.root();
     let mut flaws = Flaws::default();
     if root.value.as_object().is_none() {

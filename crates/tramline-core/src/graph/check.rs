@@ -4,7 +4,7 @@ use super::{Graph, Problem, Spot};
 use crate::flaw::Code;
 use crate::ids::NodeIx;
 use crate::text::nearest;
-use crate::workflow::{Action, DEFAULT_LABEL, ERROR_LABEL};
+use crate::workflow::{Action, DEFAULT_LABEL, ERROR_LABEL, Unhandled};
 use std::collections::VecDeque;
 use tramline_expr::Str;
 
@@ -134,13 +134,10 @@ fn reach(graph: &Graph, problems: &mut Vec<Problem>) {
         ));
     }
     if !graph.has_exit() {
-        // A graph without exits ends when nothing is left to do; it needs none.
-        if graph
-            .workflow
-            .nodes
-            .iter()
-            .any(|node| node.action == Action::Entry)
-        {
+        // A graph of tasks ends when nothing is left to do; it needs no exit.
+        let of_tasks = graph.workflow.unhandled == Unhandled::SkipsDependents;
+        let mut nodes = graph.workflow.nodes.iter();
+        if !of_tasks && nodes.any(|node| node.action == Action::Entry) {
             problems.push(problem(
                 Code::NoExit,
                 Spot::Workflow,

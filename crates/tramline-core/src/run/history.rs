@@ -56,7 +56,7 @@ impl History {
         place
     }
 
-    /// The place of the latest visit.
+    /// The place of the visit that ended last.
     pub(crate) fn last(&self) -> Option<u32> {
         (self.visits.len() as u32).checked_sub(1)
     }

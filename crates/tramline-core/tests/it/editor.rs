@@ -2,7 +2,7 @@
 
 use crate::{dialects, shared};
 use std::path::{Path, PathBuf};
-use tramline_core::formats::{document, yaml_graph};
+use tramline_core::formats::{document, json_dag, pflow_ir, yaml_graph};
 use tramline_core::schema::Checker;
 
 fn workspace() -> PathBuf {
@@ -21,14 +21,20 @@ fn check(checker: &Checker, name: &str, text: &[u8]) {
 
 #[test]
 fn the_schema_on_disk_is_fresh() {
-    let path = workspace().join("schemas/yaml-graph.schema.json");
-    let fresh = yaml_graph::json_schema().to_json_pretty() + "\n";
-    let stored = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        stored == fresh,
-        "{} is stale: `cargo xtask schemas` writes it anew",
-        path.display()
-    );
+    for (file, schema) in [
+        ("yaml-graph", yaml_graph::json_schema()),
+        ("json-dag", json_dag::json_schema()),
+        ("pflow-ir", pflow_ir::json_schema()),
+    ] {
+        let path = workspace().join(format!("schemas/{file}.schema.json"));
+        let fresh = schema.to_json_pretty() + "\n";
+        let stored = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            stored == fresh,
+            "{} is stale: `cargo xtask schemas` writes it anew",
+            path.display()
+        );
+    }
 }
 
 #[test]
@@ -53,6 +59,24 @@ fn good_documents_fit_the_schema() {
         if what != "ends without a type" {
             check(&checker, what, text.as_bytes());
         }
+    }
+}
+
+#[test]
+fn examples_in_json_fit_their_schemas() {
+    for (folder, schema) in [
+        ("dags", json_dag::json_schema()),
+        ("ir", pflow_ir::json_schema()),
+    ] {
+        let checker = Checker::new(&schema).unwrap();
+        let entries = std::fs::read_dir(workspace().join("examples").join(folder)).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        for path in paths.filter(|path| !path.to_string_lossy().ends_with(".expected.json")) {
+            let text = std::fs::read(&path).unwrap();
+            check(&checker, &path.display().to_string(), &text);
+        }
+        let slip = document::read(br#"{"tasks": [{"id": 5}], "nodes": [{"id": "a"}]}"#).unwrap();
+        assert!(checker.check(slip.root().value).is_err());
     }
 }
 

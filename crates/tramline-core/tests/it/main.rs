@@ -5,7 +5,10 @@
 )]
 
 mod broken;
+mod dags;
 mod dialects;
 mod editor;
 mod hostile;
+mod ir;
 mod shared;
+mod written;

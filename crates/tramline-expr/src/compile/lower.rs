@@ -1,5 +1,6 @@
 //! The last pass: a tree laid out becomes the program that is evaluated.
 
+mod function;
 mod path;
 
 use super::node::*;
@@ -9,7 +10,7 @@ use crate::error::{Outcome, Span};
 use crate::functions::pattern::Pattern;
 use crate::host::HostCall;
 use crate::limits::{stack_mark, too_deep};
-use crate::syntax::ast::{self, Ast, AstKind, BinaryOp, Pairs, StepAst};
+use crate::syntax::ast::{Ast, AstKind, BinaryOp, Pairs};
 use crate::syntax::parser::STACK_BYTES_MAX;
 use crate::value::{Str, Value};
 use std::sync::Arc;
@@ -258,119 +259,6 @@ impl Lowering<'_> {
             lowered.push(self.node(ast, tail && at == last)?);
         }
         Ok(lowered)
-    }
-
-    fn lambda(&mut self, lambda: ast::LambdaAst) -> Outcome<Kind> {
-        let ast::LambdaAst {
-            params,
-            signature,
-            mut body,
-        } = lambda;
-        let plain = body.predicates.is_empty() && body.group.is_none() && !body.keep;
-        // A function whose body is a block needs one frame, not two.
-        let (body, slots) = match body.kind {
-            AstKind::Block(inner) if plain => {
-                let slots = self.scopes.push_frame(&params, assigned(&inner));
-                let (token, extent) = (body.token, body.extent);
-                let inner = self.sequence(inner, true)?;
-                let block = Block {
-                    body: inner,
-                    slots: None,
-                    names: None,
-                };
-                (make(Kind::Block(Box::new(block)), token, extent), slots)
-            }
-            kind => {
-                body.kind = kind;
-                let slots = self.scopes.push_frame(&params, assigned([&body]));
-                (self.node(body, true)?, slots)
-            }
-        };
-        let names = self.names();
-        self.scopes.pop();
-        Ok(Kind::Lambda(Arc::new(Lambda {
-            params,
-            signature,
-            body,
-            slots,
-            names,
-        })))
-    }
-
-    fn call(&mut self, procedure: Ast, arguments: Vec<Ast>, tail: bool) -> Outcome<Kind> {
-        let (name, hint) = match &procedure.kind {
-            AstKind::Variable(name) => (Some(name.clone()), None),
-            AstKind::Path(steps) => match &steps[..] {
-                [
-                    StepAst {
-                        kind:
-                            ast::StepKind::Expr(Ast {
-                                kind: AstKind::Name(name),
-                                ..
-                            }),
-                        ..
-                    },
-                    ..,
-                ] => {
-                    let hint = match self.scopes.find(name) {
-                        Meaning::Variable(Variable::Outer(outer)) => Some(outer),
-                        _ => None,
-                    };
-                    (Some(name.clone()), hint)
-                }
-                _ => (None, None),
-            },
-            _ => (None, None),
-        };
-        let plain = procedure.predicates.is_empty() && procedure.group.is_none() && !procedure.keep;
-        let procedure = match &procedure.kind {
-            AstKind::Variable(name) if plain => {
-                let kind = self.variable(&name.clone(), true);
-                make(kind, procedure.token, procedure.extent)
-            }
-            _ => self.node(procedure, false)?,
-        };
-        let mut lowered = Vec::with_capacity(arguments.len());
-        let mut partial = false;
-        for argument in arguments {
-            if matches!(argument.kind, AstKind::Placeholder) {
-                partial = true;
-                lowered.push(None);
-            } else {
-                lowered.push(Some(self.node(argument, false)?));
-            }
-        }
-        self.note_host_call(&procedure, &lowered);
-        Ok(Kind::Call(Box::new(Call {
-            procedure,
-            arguments: lowered,
-            partial,
-            tail: tail && !partial,
-            name,
-            hint,
-        })))
-    }
-
-    fn note_host_call(&mut self, procedure: &Node, arguments: &[Option<Node>]) {
-        let Kind::Variable(Variable::Slots(_, outer) | Variable::Outer(outer)) = &procedure.kind
-        else {
-            return;
-        };
-        let Outer::Host(function, _) = outer else {
-            return;
-        };
-        let literals = arguments.iter().map(|argument| match argument {
-            Some(Node {
-                kind: Kind::Literal(value),
-                ..
-            }) => Some(value.clone()),
-            _ => None,
-        });
-        self.calls.push(HostCall {
-            function: *function,
-            arguments: literals.collect(),
-            called: true,
-        });
     }
 }
 

@@ -39,7 +39,8 @@ pub(super) fn fold_object(group: &Group) -> Option<Value> {
     Some(map.into())
 }
 
-/// Whether every step is a field, perhaps filtered, or a value to start from.
+/// Whether every step is a field, perhaps filtered, or a value to start from; the last may reckon
+/// with fields.
 pub(super) fn walkable(steps: &[Step]) -> bool {
     steps.iter().enumerate().all(|(at, step)| {
         let fits = match &step.kind {
@@ -47,6 +48,9 @@ pub(super) fn walkable(steps: &[Step]) -> bool {
                 Kind::Name(_) => true,
                 Kind::Context | Kind::Root | Kind::Variable(_) => {
                     at == 0 && step.stages.is_empty() && steps.len() > 1
+                }
+                Kind::Block(_) => {
+                    at > 0 && at + 1 == steps.len() && step.stages.is_empty() && reckons(node)
                 }
                 _ => false,
             },
@@ -57,6 +61,17 @@ pub(super) fn walkable(steps: &[Step]) -> bool {
             .iter()
             .all(|stage| matches!(stage, Stage::Filter(_)))
     })
+}
+
+/// Whether a block gives nothing but numbers, truth values and nothing, and can be tried.
+fn reckons(node: &Node) -> bool {
+    match &node.kind {
+        Kind::Block(block) if node.peek => block.body.iter().all(reckons),
+        Kind::Arithmetic(..) | Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Negate(_) => {
+            node.peek
+        }
+        _ => false,
+    }
 }
 
 pub(super) fn peekable(kind: &Kind) -> bool {
@@ -80,7 +95,7 @@ pub(super) fn peekable(kind: &Kind) -> bool {
                 && path.group.is_none()
                 && path.steps.iter().all(|step| {
                     step.stages.is_empty()
-                        && matches!(&step.kind, StepKind::Expr(node) if node.peek)
+                        && matches!(&step.kind, StepKind::Expr(node) if node.peek && !reckons(node))
                 })
         }
         Kind::Block(block) => {

@@ -1,11 +1,14 @@
 //! Lays out paths: dots, filters, sorts and bindings become steps with stages.
 
+mod step;
+
 use super::ancestry::Slots;
 use crate::error::{Flaw, Outcome, Span};
 use crate::limits::{stack_mark, too_deep};
-use crate::syntax::ast::{Ast, AstKind, BinaryOp, Pairs, StageAst, StepAst, StepKind};
+use crate::syntax::ast::{Ast, AstKind, BinaryOp, Pairs, StageAst, StepKind};
 use crate::syntax::parser::STACK_BYTES_MAX;
 use crate::value::{Number, Value};
+use step::{check_step, into_path, into_step, is_array, keep_base, last, plain_step};
 
 /// Lays out the whole tree; also gives the binding of each parent reference.
 pub(super) fn shape(ast: Ast, parents: usize) -> Outcome<(Ast, Vec<u32>)> {
@@ -138,6 +141,8 @@ impl Shaper {
         let mut right = self.child(right, &mut seeking)?;
         let mut keep = false;
         if op == BinaryOp::Apply {
+            // As in the reference: parents are not sought from within `~>`.
+            seeking.clear();
             let keeps = |ast: &Ast| ast.keep && !matches!(ast.kind, AstKind::Path(_));
             keep = keeps(&left) || keeps(&right);
             if matches!(right.kind, AstKind::Call(..)) {
@@ -322,101 +327,5 @@ fn negate(number: Number) -> Number {
     match number {
         Number::Int(int) if int != 0 => Number::Int(-int),
         other => Number::Float(-other.as_f64()),
-    }
-}
-
-/// `[]` marks what stands before the filters.
-fn keep_base(ast: &mut Ast) {
-    let mut base = ast;
-    loop {
-        match &mut base.kind {
-            AstKind::Filter(left, _) => base = left,
-            AstKind::Keep(left) => base = left,
-            _ => break,
-        }
-    }
-    base.keep = true;
-}
-
-fn plain_step(kind: StepKind, token: Span) -> StepAst {
-    StepAst {
-        kind,
-        stages: Vec::new(),
-        focus: None,
-        index: None,
-        ancestor: None,
-        tuple: false,
-        keep: false,
-        whole: false,
-        seeking: Vec::new(),
-        token,
-    }
-}
-
-fn into_step(mut ast: Ast) -> StepAst {
-    let token = ast.token;
-    let stages = std::mem::take(&mut ast.predicates)
-        .into_iter()
-        .map(StageAst::Filter)
-        .collect();
-    let (keep, seeking) = (ast.keep, std::mem::take(&mut ast.seeking));
-    StepAst {
-        stages,
-        keep,
-        seeking,
-        tuple: ast.tuple,
-        ..plain_step(StepKind::Expr(ast), token)
-    }
-}
-
-fn into_path(ast: Ast) -> Ast {
-    if matches!(ast.kind, AstKind::Path(_)) {
-        return ast;
-    }
-    let (token, extent, keep) = (ast.token, ast.extent, ast.keep);
-    let seeking = match ast.kind {
-        AstKind::Parent(slot) => vec![slot],
-        _ => ast.seeking.clone(),
-    };
-    let mut path = Ast::new(AstKind::Path(vec![into_step(ast)]), token, extent);
-    path.keep = keep;
-    path.seeking = seeking;
-    path
-}
-
-fn last(path: &mut Ast) -> Option<&mut StepAst> {
-    match &mut path.kind {
-        AstKind::Path(steps) => steps.last_mut(),
-        _ => None,
-    }
-}
-
-fn is_array(step: &StepAst) -> bool {
-    matches!(
-        &step.kind,
-        StepKind::Expr(Ast {
-            kind: AstKind::Array(_),
-            ..
-        })
-    )
-}
-
-/// Quoted text names a field; other literals cannot be steps.
-fn check_step(step: &mut StepAst) -> Outcome<()> {
-    let StepKind::Expr(ast) = &mut step.kind else {
-        return Ok(());
-    };
-    match &ast.kind {
-        AstKind::Literal(Value::String(name)) => {
-            ast.kind = AstKind::Name(name.clone());
-            Ok(())
-        }
-        AstKind::Literal(value) => {
-            let message = format!("the literal {value} cannot be a step of a path");
-            Err(Flaw::new("S0213", message)
-                .at(ast.token)
-                .value(value.clone()))
-        }
-        _ => Ok(()),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::frame::{Env, Frame};
 use super::machine::Machine;
+use super::operator::finite;
 use super::peek::decide;
 use super::tuple::Tuple;
 use super::val::{Sequence, Val};
@@ -21,15 +22,20 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    pub(super) fn of(meter: &Meter, val: &Val) -> Outcome<Self> {
+    /// What the value of a test says.
+    pub(super) fn of(meter: &Meter, val: &Val, test: &Node) -> Outcome<Self> {
+        let finite = |place: f64| finite(place, "[").map_err(|flaw| flaw.or_at(test.token));
         if let Some(place) = val.as_f64() {
+            finite(place)?;
             return Ok(Self::Places(vec![place]));
         }
         if val.is_array() {
             let items = val.items();
             meter.burn(items.len() as u64)?;
-            let places: Option<Vec<f64>> = items.iter().map(|item| item.as_f64()).collect();
+            let place = |item: Val| item.as_f64().filter(|place| !place.is_nan());
+            let places: Option<Vec<f64>> = items.iter().map(place).collect();
             if let Some(places) = places {
+                places.iter().try_for_each(|place| finite(*place))?;
                 return Ok(match places.is_empty() {
                     true => Self::No,
                     false => Self::Places(places),
@@ -91,9 +97,12 @@ impl Machine<'_> {
             return self.filter_tuples(test, tuples, env);
         }
         if val.is_undef() {
-            // The test is still made, for the errors in it.
-            self.eval(test, val, env)?;
-            return Ok(Val::Undef);
+            // The test is still made, for the errors in it; what it refuses, later tests never see.
+            let verdict = self.judge(test, val, env)?;
+            return Ok(match verdict.times(0, 1) {
+                0 => Sequence::default().raw(),
+                _ => Val::Undef,
+            });
         }
         let items = val.items();
         let mut found = Sequence::default();
@@ -123,7 +132,7 @@ impl Machine<'_> {
             return Ok(if truth { Verdict::Yes } else { Verdict::No });
         }
         let val = self.eval(test, item, env)?;
-        Verdict::of(&self.meter, &val)
+        Verdict::of(&self.meter, &val, test)
     }
 
     fn filter_tuples(&mut self, test: &Node, tuples: &[Tuple], env: &Env) -> Outcome<Val> {
@@ -132,7 +141,7 @@ impl Machine<'_> {
             self.meter.burn(1)?;
             let frame = Frame::bound(env, tuple.bound.clone());
             let val = self.eval(test, &tuple.at, &frame)?;
-            for _ in 0..Verdict::of(&self.meter, &val)?.times(at, tuples.len()) {
+            for _ in 0..Verdict::of(&self.meter, &val, test)?.times(at, tuples.len()) {
                 found.push(tuple.clone());
             }
         }

@@ -296,23 +296,26 @@ impl<'e> Machine<'e> {
     fn wildcard(&mut self, input: &Val) -> Outcome<Val> {
         let input = context(input);
         let mut found = Sequence::default();
+        let mut arrays = false;
+        let mut add = |val: Val| {
+            arrays |= val.is_array();
+            flatten_all(&mut found, val);
+        };
         match &input {
             Val::Json(Value::Object(map), depth) => {
                 self.meter.items(map.len())?;
-                for value in map.values() {
-                    flatten_all(&mut found, Val::part(value, *depth));
-                }
+                map.values().for_each(|value| add(Val::part(value, *depth)));
             }
-            Val::Record(record) => {
-                for (_, val) in &record.entries {
-                    flatten_all(&mut found, val.clone());
-                }
-            }
-            Val::Json(Value::Array(_), _) | Val::List(_) => flatten_all(&mut found, input),
+            Val::Record(record) => record.entries.iter().for_each(|(_, val)| add(val.clone())),
+            Val::Json(Value::Array(_), _) | Val::List(_) => input.items().iter().for_each(add),
             _ => {}
         }
         self.meter.items(found.items.len())?;
-        Ok(found.raw())
+        // As in the reference: where an array was among the values, one item stays an array.
+        match arrays {
+            true => self.make_array(found.items),
+            false => Ok(found.raw()),
+        }
     }
 
     /// The value and everything in it, in the order it stands.

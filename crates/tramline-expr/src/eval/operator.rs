@@ -53,7 +53,7 @@ impl Machine<'_> {
     ) -> Outcome<Val> {
         match self.eval(inner, input, env)? {
             Val::Undef => Ok(Val::Undef),
-            Val::Json(Value::Number(number), _) => {
+            Val::Json(Value::Number(number), _) if !number.as_f64().is_nan() => {
                 finite(number.as_f64(), "-")?;
                 Ok(Val::number(-number.as_f64()))
             }
@@ -242,7 +242,7 @@ pub(super) fn calculate(op: BinaryOp, left: f64, right: f64) -> f64 {
     }
 }
 
-fn finite(number: f64, token: &'static str) -> Outcome<()> {
+pub(super) fn finite(number: f64, token: &'static str) -> Outcome<()> {
     if number.is_infinite() {
         let message = "the number is out of range";
         return Err(Flaw::new("D1001", message)

@@ -50,7 +50,8 @@ impl Machine<'_> {
             }
             current = match &step.kind {
                 StepKind::Expr(node) if at == 0 && step.whole => {
-                    whole(self.eval(node, &current, env)?)
+                    let made = whole(self.eval(node, &current, env)?);
+                    self.stages(&step.stages, made, env)?
                 }
                 _ => self.step(step, &current, env, at == last)?,
             };

@@ -57,7 +57,10 @@ impl Peek<'_> {
             Self::Ref(_) | Self::Own(..) => match self.value()? {
                 Value::Null => Some(false),
                 Value::Bool(truth) => Some(*truth),
-                Value::Number(number) => Some(number.as_f64() != 0.0),
+                Value::Number(number) => {
+                    let number = number.as_f64();
+                    Some(number != 0.0 && !number.is_nan())
+                }
                 Value::String(text) => Some(!text.is_empty()),
                 Value::Object(map) => Some(!map.is_empty()),
                 Value::Array(_) => None,

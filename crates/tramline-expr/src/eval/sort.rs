@@ -20,70 +20,74 @@ impl Machine<'_> {
         env: &Env,
     ) -> Outcome<Val> {
         if let Val::Tuples(tuples) = val {
-            let mut keyed = Vec::with_capacity(tuples.len());
-            for tuple in tuples.iter() {
-                let frame = Frame::bound(env, tuple.bound.clone());
-                keyed.push((self.keys(terms, &tuple.at, &frame)?, tuple.clone()));
-            }
-            let sorted = self.sort_keyed(terms, token, keyed)?;
+            let context = |at: usize| {
+                let frame = Frame::bound(env, tuples[at].bound.clone());
+                (tuples[at].at.clone(), frame)
+            };
+            let order = self.order(terms, token, tuples.len(), &context)?;
+            let sorted = order.into_iter().map(|at| tuples[at].clone()).collect();
             return Ok(Val::Tuples(Rc::new(sorted)));
         }
         let items = val.items();
         self.meter.items(items.len())?;
-        let mut keyed = Vec::with_capacity(items.len());
-        for item in items.iter() {
-            keyed.push((self.keys(terms, &item, env)?, item));
-        }
-        let items = self.sort_keyed(terms, token, keyed)?;
+        let context = |at: usize| (items.get(at), env.clone());
+        let order = self.order(terms, token, items.len(), &context)?;
+        let items = order.into_iter().map(|at| items.get(at)).collect();
         Ok(Sequence { items }.raw())
     }
 
-    fn keys(&mut self, terms: &[Term], item: &Val, env: &Env) -> Outcome<Vec<Val>> {
-        let mut keys = Vec::with_capacity(terms.len());
-        for term in terms {
-            keys.push(self.eval(&term.node, item, env)?);
-        }
-        Ok(keys)
-    }
-
-    fn sort_keyed<T>(
+    /// The order of so many items. As in the reference, a term is evaluated when two items are
+    /// first compared by it: what is never compared cannot fail.
+    fn order(
         &mut self,
         terms: &[Term],
         token: Span,
-        keyed: Vec<(Vec<Val>, T)>,
-    ) -> Outcome<Vec<T>> {
-        let sorted = merge_sort(keyed, &mut |a, b| {
+        count: usize,
+        context: &dyn Fn(usize) -> (Val, Env),
+    ) -> Outcome<Vec<usize>> {
+        // One after the other: all keys of an item, then those of the next.
+        let mut keys: Vec<Option<Val>> = vec![None; count * terms.len()];
+        merge_sort((0..count).collect(), &mut |&a, &b| {
             self.meter.burn(1)?;
-            let ordering = compare_keys(terms, &a.0, &b.0).map_err(|flaw| flaw.or_at(token))?;
-            Ok(ordering == Ordering::Greater)
-        })?;
-        Ok(sorted.into_iter().map(|(_, item)| item).collect())
+            for (at, term) in terms.iter().enumerate() {
+                let (left, right) = (a * terms.len() + at, b * terms.len() + at);
+                for (side, key) in [(a, left), (b, right)] {
+                    if keys[key].is_none() {
+                        let (item, env) = context(side);
+                        keys[key] = Some(self.eval(&term.node, &item, &env)?);
+                    }
+                }
+                let (Some(left), Some(right)) = (&keys[left], &keys[right]) else {
+                    continue;
+                };
+                let ordering = compare_keys(left, right, term.descending);
+                match ordering.map_err(|flaw| flaw.or_at(token))? {
+                    Ordering::Equal => {}
+                    ordering => return Ok(ordering == Ordering::Greater),
+                }
+            }
+            Ok(false)
+        })
     }
 }
 
-fn compare_keys(terms: &[Term], left: &[Val], right: &[Val]) -> Outcome<Ordering> {
-    for ((term, a), b) in terms.iter().zip(left).zip(right) {
-        let ordering = match (a, b) {
-            (Val::Undef, Val::Undef) => continue,
-            // What is missing comes last, whichever way the rest is sorted.
-            (Val::Undef, _) => return Ok(Ordering::Greater),
-            (_, Val::Undef) => return Ok(Ordering::Less),
-            (Val::Json(Value::Number(a), _), Val::Json(Value::Number(b), _)) => a
-                .as_f64()
-                .partial_cmp(&b.as_f64())
-                .unwrap_or(Ordering::Greater),
-            (Val::Json(Value::String(a), _), Val::Json(Value::String(b), _)) => text_order(a, b),
-            _ => return Err(unsortable(a, b)),
-        };
-        if ordering != Ordering::Equal {
-            return Ok(if term.descending {
-                ordering.reverse()
-            } else {
-                ordering
-            });
-        }
-    }
-    Ok(Ordering::Equal)
+fn compare_keys(left: &Val, right: &Val, descending: bool) -> Outcome<Ordering> {
+    let ordering = match (left, right) {
+        (Val::Undef, Val::Undef) => return Ok(Ordering::Equal),
+        // What is missing comes last, whichever way the rest is sorted.
+        (Val::Undef, _) => return Ok(Ordering::Greater),
+        (_, Val::Undef) => return Ok(Ordering::Less),
+        (Val::Json(Value::Number(a), _), Val::Json(Value::Number(b), _)) => a
+            .as_f64()
+            .partial_cmp(&b.as_f64())
+            .unwrap_or(Ordering::Greater),
+        (Val::Json(Value::String(a), _), Val::Json(Value::String(b), _)) => text_order(a, b),
+        _ => return Err(unsortable(left, right)),
+    };
+    Ok(match descending {
+        true => ordering.reverse(),
+        false => ordering,
+    })
 }
 
 #[cold]
@@ -99,35 +103,47 @@ fn unsortable(a: &Val, b: &Val) -> Box<Flaw> {
 }
 
 /// A stable merge sort: `after` says that the first comes after the second. An inconsistent
-/// comparator gives some order, never a panic.
+/// comparator gives some order, never a panic. Halves are sorted left to right, so that of several
+/// comparisons that fail it is the reference's that fails first.
 pub(crate) fn merge_sort<T>(
     items: Vec<T>,
     after: &mut dyn FnMut(&T, &T) -> Outcome<bool>,
 ) -> Outcome<Vec<T>> {
     let mut order: Vec<usize> = (0..items.len()).collect();
     let mut merged = Vec::with_capacity(items.len());
-    let mut width = 1;
-    while width < items.len() {
-        merged.clear();
-        for pair in order.chunks(2 * width) {
-            let (left, right) = pair.split_at(width.min(pair.len()));
-            let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
-            while let (Some(&&a), Some(&&b)) = (left.peek(), right.peek()) {
-                let next = match after(&items[a], &items[b])? {
-                    true => right.next(),
-                    false => left.next(),
-                };
-                merged.extend(next);
-            }
-            merged.extend(left);
-            merged.extend(right);
-        }
-        std::mem::swap(&mut order, &mut merged);
-        width *= 2;
-    }
+    sort_part(&items, &mut order, &mut merged, after)?;
     let mut items: Vec<Option<T>> = items.into_iter().map(Some).collect();
     Ok(order
         .into_iter()
         .filter_map(|at| items[at].take())
         .collect())
+}
+
+/// Sorts a part of the order; as deep as the logarithm of its length.
+fn sort_part<T>(
+    items: &[T],
+    order: &mut [usize],
+    merged: &mut Vec<usize>,
+    after: &mut dyn FnMut(&T, &T) -> Outcome<bool>,
+) -> Outcome<()> {
+    if order.len() < 2 {
+        return Ok(());
+    }
+    let middle = order.len() / 2;
+    sort_part(items, &mut order[..middle], merged, after)?;
+    sort_part(items, &mut order[middle..], merged, after)?;
+    merged.clear();
+    let (left, right) = order.split_at(middle);
+    let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
+    while let (Some(&&a), Some(&&b)) = (left.peek(), right.peek()) {
+        let next = match after(&items[a], &items[b])? {
+            true => right.next(),
+            false => left.next(),
+        };
+        merged.extend(next);
+    }
+    merged.extend(left);
+    merged.extend(right);
+    order.copy_from_slice(merged);
+    Ok(())
 }

@@ -38,8 +38,9 @@ impl Machine<'_> {
         let mut changes = Changes::default();
         for found in matches.items().iter() {
             self.meter.items(1)?;
+            // Made for whatever was found, for the errors in it; only objects can change.
+            let change = self.change(transform, &found, env)?;
             if let Val::Json(Value::Object(map), _) = &found {
-                let change = self.change(transform, &found, env)?;
                 changes.entry(Arc::as_ptr(map)).or_default().push(change);
             }
         }

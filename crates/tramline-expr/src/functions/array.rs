@@ -121,7 +121,9 @@ impl Machine<'_> {
             }
             None => {
                 let all = |kind: fn(&Val) -> bool| items.iter().all(kind);
-                if !all(|val| val.as_f64().is_some()) && !all(|val| val.as_str().is_some()) {
+                if !all(|val| val.as_f64().is_some_and(|number| !number.is_nan()))
+                    && !all(|val| val.as_str().is_some())
+                {
                     let message = "without a function, $sort takes only numbers or only strings";
                     return Err(Flaw::new("D3070", message).value(list.to_value()));
                 }

@@ -63,7 +63,8 @@ impl Machine<'_> {
         };
         self.meter.burn(32 + text.len() as u64)?;
         let number = integer::parse_integer(text, picture(form)?).map_err(flaw)?;
-        Ok(number.map_or(Val::Undef, Val::number))
+        // As in the reference: the number is not a number, rather than missing.
+        Ok(Val::number(number.unwrap_or(f64::NAN)))
     }
 
     pub(super) fn parse_millis(&mut self, text: &Val, form: &Val) -> Outcome<Val> {
@@ -77,7 +78,7 @@ impl Machine<'_> {
     }
 
     pub(super) fn format_millis(&mut self, val: &Val, form: &Val, zone: &Val) -> Outcome<Val> {
-        let Some(millis) = val.as_f64() else {
+        let Some(millis) = val.as_f64().filter(|millis| !millis.is_nan()) else {
             return Ok(Val::Undef);
         };
         // The cast saturates, and what is out of range is refused there.

@@ -23,8 +23,20 @@ impl Machine<'_> {
         Ok(Val::number(match builtin {
             Builtin::Sum => numbers.fold(0.0, |total, number| total + number),
             Builtin::Average => numbers.fold(0.0, |total, number| total + number) / count as f64,
-            Builtin::Max => numbers.fold(f64::NEG_INFINITY, f64::max),
-            _ => numbers.fold(f64::INFINITY, f64::min),
+            Builtin::Max => numbers.fold(f64::NEG_INFINITY, |most, number| {
+                if most >= number || most.is_nan() {
+                    most
+                } else {
+                    number
+                }
+            }),
+            _ => numbers.fold(f64::INFINITY, |least, number| {
+                if least <= number || least.is_nan() {
+                    least
+                } else {
+                    number
+                }
+            }),
         }))
     }
 
@@ -61,7 +73,8 @@ impl Machine<'_> {
         let Some(number) = val.as_f64() else {
             return Ok(Val::Undef);
         };
-        let precision = precision.as_f64().unwrap_or(0.0).trunc();
+        let precision = precision.as_f64().filter(|places| !places.is_nan());
+        let precision = precision.unwrap_or(0.0);
         Ok(Val::number(round_half_even(number, precision)))
     }
 
@@ -70,7 +83,11 @@ impl Machine<'_> {
             return Ok(Val::Undef);
         };
         let exponent = exponent.as_f64().unwrap_or(f64::NAN);
-        let result = base.powf(exponent);
+        let undecided = exponent.is_nan() || base.abs() == 1.0 && exponent.is_infinite();
+        let result = match undecided {
+            true => f64::NAN,
+            false => base.powf(exponent),
+        };
         if !result.is_finite() {
             let message = format!("{base} to the power of {exponent} is not a number we can hold");
             return Err(Flaw::new("D3061", message).value(Value::from(base)));
@@ -153,7 +170,8 @@ fn shifted(number: f64, places: f64) -> f64 {
         Some((digits, exponent)) => (digits, exponent.parse::<f64>().unwrap_or(0.0)),
         None => (text.as_str(), 0.0),
     };
-    format!("{digits}e{}", (exponent + places) as i64)
+    // A fraction of a place does not read as an exponent, and so gives no number.
+    format!("{digits}e{}", number_text(exponent + places))
         .parse()
         .unwrap_or(f64::NAN)
 }

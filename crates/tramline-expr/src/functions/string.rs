@@ -123,6 +123,7 @@ impl Writer<'_> {
             Value::Number(number) if number.as_f64().is_finite() => {
                 self.text.push_str(&rounded_text(*number));
             }
+            Value::Number(number) if number.as_f64().is_nan() => self.text.push_str("null"),
             Value::Number(_) => {
                 let message = "an infinite number has no text";
                 return Err(Flaw::new("D1001", message).value(value.clone()));
@@ -232,15 +233,21 @@ impl Machine<'_> {
         };
         self.meter.text(text.len())?;
         let count = text.chars().count() as f64;
+        let no_end =
+            start.as_f64().is_none_or(f64::is_nan) || length.as_f64().is_some_and(f64::is_nan);
+        if no_end && length.as_f64().is_some() {
+            return Ok(Val::text(""));
+        }
         let start = start.as_f64().unwrap_or(0.0);
         let start = if count + start < 0.0 { 0.0 } else { start };
-        let from = if start < 0.0 { count + start } else { start };
+        // Places from the end count back from it whole; where to stop is rounded only at last.
+        let base = if start < 0.0 { count } else { 0.0 };
         let to = match length.as_f64() {
             Some(length) if length <= 0.0 => return Ok(Val::text("")),
-            Some(length) => from + length,
+            Some(length) => base + start + length,
             None => count,
         };
-        let (from, to) = (from.trunc().max(0.0), to.trunc().min(count));
+        let (from, to) = (base + start.trunc(), to.trunc().min(count));
         if from >= to {
             return Ok(Val::text(""));
         }

@@ -131,7 +131,26 @@ impl<'r> Machine<'r> {
 
     /// Whether a node's value is true.
     pub(super) fn holds(&self, node: &Node, data: &Value) -> Run<bool> {
-        Ok(truthy(self.peek(node, data)?.as_deref()))
+        // Only the truth is asked for: the values that `and` and `or` give need not be made.
+        match &node.kind {
+            Kind::And(parts) if self.tracer.is_none() => self.none_is(false, parts, data),
+            Kind::Or(parts) if self.tracer.is_none() => Ok(!self.none_is(true, parts, data)?),
+            _ => Ok(truthy(self.peek(node, data)?.as_deref())),
+        }
+    }
+
+    /// Whether no part has this truth. Neither `and` nor `or` of no parts holds.
+    fn none_is(&self, truth: bool, parts: &[Node], data: &Value) -> Run<bool> {
+        self.meter.enter()?;
+        let mut none = truth || !parts.is_empty();
+        for part in parts {
+            if self.holds(part, data)? == truth {
+                none = false;
+                break;
+            }
+        }
+        self.meter.leave();
+        Ok(none)
     }
 
     #[cold]

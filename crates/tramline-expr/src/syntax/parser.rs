@@ -1,12 +1,13 @@
 //! The parser: operator precedence, one function per construct, bounded in depth.
 
-use super::ast::{Ast, AstKind, BinaryOp, LambdaAst, Pairs};
-use super::signature::Signature;
+mod function;
+
+use super::ast::{Ast, AstKind, BinaryOp, Pairs};
 use super::token::{Lexer, Token, TokenKind};
 use crate::error::{Flaw, Outcome, Span};
 use crate::limits::{stack_mark, too_deep};
 use crate::value::{Str, Value};
-use std::sync::Arc;
+use function::text_of;
 
 /// How deep source may nest: evaluation of what is nested deeper would pass its own limit anyway.
 const NESTING_MAX: u32 = 110;
@@ -347,71 +348,6 @@ impl Parser<'_> {
         self.expect(")", true)?;
         Ok(terms)
     }
-
-    fn call(&mut self, token: Span, left: Ast) -> Outcome<Ast> {
-        let mut arguments = Vec::new();
-        if !self.at(")") {
-            loop {
-                arguments.push(self.argument()?);
-                if !self.at(",") {
-                    break;
-                }
-                self.advance(false)?;
-            }
-        }
-        let start = left.extent.start;
-        self.expect(")", true)?;
-        let kind = match &left.kind {
-            AstKind::Name(name) if matches!(name.as_str(), "function" | "λ") => {
-                self.lambda(arguments)?
-            }
-            _ => AstKind::Call(Box::new(left), arguments),
-        };
-        let extent = self.extent(start);
-        checked(kind, token, extent)
-    }
-
-    fn argument(&mut self) -> Outcome<Ast> {
-        if self.at("?") {
-            let span = self.token.span;
-            self.advance(false)?;
-            return Ok(Ast::new(AstKind::Placeholder, span, span));
-        }
-        self.expression(0)
-    }
-
-    fn lambda(&mut self, arguments: Vec<Ast>) -> Outcome<AstKind> {
-        let source = self.lexer.source();
-        let mut params = Vec::with_capacity(arguments.len());
-        for (at, argument) in arguments.into_iter().enumerate() {
-            match argument.kind {
-                AstKind::Variable(name) => params.push(name),
-                _ => {
-                    let message =
-                        format!("parameter {} of this function is not a variable", at + 1);
-                    let flaw = Flaw::new("S0208", message).at(argument.token);
-                    return Err(flaw
-                        .token(text_of(&argument, source))
-                        .value(Value::from(at + 1)));
-                }
-            }
-        }
-        let mut signature = None;
-        if self.at("<") {
-            let open = self.token.span;
-            let text = self.lexer.signature(open).unwrap_or("<");
-            signature = Some(Arc::new(Signature::parse(text, open.start)?));
-            self.advance(true)?;
-        }
-        self.expect("{", false)?;
-        let body = self.expression(0)?;
-        self.expect("}", true)?;
-        Ok(AstKind::Lambda(Box::new(LambdaAst {
-            params,
-            signature,
-            body,
-        })))
-    }
 }
 
 /// A node, unless the tree under it is too high.
@@ -423,15 +359,4 @@ fn checked(kind: AstKind, token: Span, extent: Span) -> Outcome<Ast> {
     let mut ast = Ast::new(kind, token, extent);
     ast.height = height;
     Ok(ast)
-}
-
-fn text_of(ast: &Ast, source: &str) -> Str {
-    match &ast.kind {
-        AstKind::Name(name) => name.clone(),
-        AstKind::Literal(Value::String(text)) => text.clone(),
-        _ => source
-            .get(ast.token.start as usize..ast.token.end as usize)
-            .unwrap_or("")
-            .into(),
-    }
 }

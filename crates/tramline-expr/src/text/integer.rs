@@ -1,8 +1,8 @@
 //! Whole numbers as text and back: digits with grouping, words, Roman numerals and letters.
 //!
 //! Where this differs from the JSONata reference on purpose: separators are never put in front of
-//! the first digit, numbers from 1e21 on keep their digits, and a text that is no number in the
-//! given picture is absent rather than not-a-number.
+//! the first digit, and numbers from 1e21 on keep their digits. A text that is no number in the
+//! given picture is absent; `$parseInteger` makes it not-a-number, as the reference does.
 
 use super::{TextError, shown};
 use crate::text::number::{plain_digits, to_js_string};
@@ -28,6 +28,13 @@ pub(crate) fn parse_integer(text: &str, picture: &str) -> Result<Option<f64>, Te
 impl Format {
     /// A whole number in this form.
     pub(super) fn format(&self, value: f64) -> Result<String, TextError> {
+        let unwritten = value.is_nan() && matches!(self.primary, Primary::Letters | Primary::Roman);
+        if unwritten {
+            return Ok(String::new());
+        }
+        if value.is_nan() && matches!(self.primary, Primary::Decimal) {
+            return Ok(to_js_string(value));
+        }
         if !value.is_finite() {
             return Err(TextError::out_of_range(value));
         }

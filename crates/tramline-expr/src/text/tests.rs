@@ -50,13 +50,15 @@ fn halves_round_to_even() {
 #[test]
 fn nothing_runs_away() {
     assert_eq!(code(format_integer(f64::INFINITY, "w")), "D1001");
-    assert_eq!(code(format_integer(f64::NAN, "0")), "D1001");
+    assert_eq!(code(format_integer(f64::NAN, "w")), "D1001");
+    assert_eq!(format_integer(f64::NAN, "0").unwrap(), "NaN");
+    assert_eq!(format_integer(f64::NAN, "I").unwrap(), "");
     assert_eq!(code(format_integer(1e15, "I")), "D3130");
     assert_eq!(
         format_number(f64::INFINITY, "0e0", None).unwrap(),
         "Infinity"
     );
-    assert_eq!(format_number(f64::NAN, "(0)", None).unwrap(), "(NaN)");
+    assert_eq!(format_number(f64::NAN, "(0)", None).unwrap(), "-(NaN)");
     assert_eq!(code(from_millis(i64::MAX, None, None)), "D1001");
     assert_eq!(code(from_millis(0, Some("[Y,999999999]"), None)), "D3130");
     assert_eq!(code(to_millis("999999999", Some("[Y]"), 0)), "D3110");

@@ -36,6 +36,7 @@ impl About {
             .enable_logging()
             .enable_tools()
             .enable_tool_list_changed()
+            .enable_tasks()
             .build();
         let instructions = self.instructions.as_deref();
         let instructions = instructions.filter(|text| !text.trim().is_empty());

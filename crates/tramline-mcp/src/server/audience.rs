@@ -1,47 +1,12 @@
 //! Who listens: every client that wants to hear of changes, however it is connected.
 
-#![expect(
-    deprecated,
-    reason = "the newest revision drops logging; clients of the older ones use it"
-)]
-
-use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam};
+use super::log::{self, Level, TELL_MAX};
 use rmcp::service::{Peer, RoleServer, SubscriptionContext};
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
-/// A client that does not take a notification in so long does not get it.
-const TELL_MAX: Duration = Duration::from_secs(5);
-
-/// No level was asked for yet.
-const UNASKED: u8 = u8::MAX;
-
-/// From which level on a connection wants to hear log messages. Clones are the same.
-#[derive(Clone)]
-pub(super) struct Level(Arc<AtomicU8>);
-
-impl Default for Level {
-    fn default() -> Self {
-        Self(Arc::new(AtomicU8::new(UNASKED)))
-    }
-}
-
-impl Level {
-    pub(super) fn set(&self, level: LoggingLevel) {
-        self.0.store(level as u8, Ordering::Relaxed);
-    }
-
-    /// Whether a message of this level is wanted. Before anything is asked for, warnings are.
-    fn wants(&self, level: LoggingLevel) -> bool {
-        let from = match self.0.load(Ordering::Relaxed) {
-            UNASKED => LoggingLevel::Warning as u8,
-            asked => asked,
-        };
-        level as u8 >= from
-    }
-}
+/// So many warnings are kept for clients that come later: who has more sees the first.
+const WARNINGS_MAX: usize = 20;
 
 /// All who listen.
 #[derive(Default)]
@@ -50,6 +15,8 @@ pub(super) struct Audience {
     changes: watch::Sender<u64>,
     /// Clients with a session: they are told without having to ask.
     sessions: Mutex<Vec<(Peer<RoleServer>, Level)>>,
+    /// What holds until the next edit, for clients that come later.
+    warnings: Mutex<Vec<String>>,
 }
 
 impl Audience {
@@ -59,8 +26,16 @@ impl Audience {
         sessions
     }
 
-    /// Takes in a client with a session.
+    fn warnings(&self) -> MutexGuard<'_, Vec<String>> {
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes in a client with a session, and tells it what the others were told.
     pub(super) fn join(&self, peer: Peer<RoleServer>, level: Level) {
+        let warnings = self.warnings();
+        for message in warnings.iter() {
+            log::warn(&peer, &level, message);
+        }
         self.sessions().push((peer, level));
     }
 
@@ -93,19 +68,19 @@ impl Audience {
         }
     }
 
-    /// Warns everybody who has a session and wants to hear it.
+    /// Forgets what was warned of.
+    pub(super) fn calm(&self) {
+        self.warnings().clear();
+    }
+
+    /// Warns everybody who has a session and wants to hear it, now or later.
     pub(super) fn warn(&self, message: &str) {
-        let level = LoggingLevel::Warning;
-        for (peer, wanted) in self.sessions().iter() {
-            if !wanted.wants(level) {
-                continue;
-            }
-            let data = serde_json::json!({ "message": message });
-            let told = LoggingMessageNotificationParam::new(level, data).with_logger("tramline");
-            let peer = peer.clone();
-            tokio::spawn(async move {
-                let _ = tokio::time::timeout(TELL_MAX, peer.notify_logging_message(told)).await;
-            });
+        let mut warnings = self.warnings();
+        if warnings.len() < WARNINGS_MAX {
+            warnings.push(message.to_owned());
+        }
+        for (peer, level) in self.sessions().iter() {
+            log::warn(peer, level, message);
         }
     }
 }

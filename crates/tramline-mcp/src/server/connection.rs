@@ -5,18 +5,18 @@
     reason = "the newest revision drops logging; clients of the older ones use it"
 )]
 
-use super::audience::Level;
+use super::log::Level;
 use super::offer::Found;
 use super::toolset::Means;
-use super::{Shared, graph_tools};
+use super::{Shared, graph_tools, tasks};
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
-    CompleteResult, ListPromptsRequestMethod, ListPromptsResult,
-    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ServerConfig,
-    SetLevelRequestParams, SubscriptionFilter, Tool,
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestMethod,
+    CompleteRequestParams, CompleteResult, GetTaskParams, GetTaskResult, ListPromptsRequestMethod,
+    ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
+    ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ServerConfig, SetLevelRequestParams, SubscriptionFilter, Tool, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use std::sync::Arc;
@@ -70,8 +70,8 @@ impl ServerHandler for Connection {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let mut listed = self.shared.listed().into_iter();
-        listed.find(|tool| tool.name == name)
+        let tools = self.shared.engine.tools();
+        self.shared.offer().show(name, tools.as_ref())
     }
 
     async fn call_tool(
@@ -80,15 +80,15 @@ impl ServerHandler for Connection {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let offer = self.shared.offer();
-        let engine = &self.shared.engine;
         let reply = match offer.find(&request.name) {
-            Ok(Found::Graph((graph, origin))) => {
-                let reply = graph_tools::call(engine, graph, origin, request, context).await;
+            Ok(Found::Graph(served)) => {
+                let log = self.level.of(&context.meta);
+                let reply = graph_tools::call(&self.shared, served, request, context, log).await;
                 self.shared.learn();
-                reply
+                return Ok(reply);
             }
             Ok(Found::Own(own)) => {
-                let engine = engine.clone();
+                let engine = self.shared.engine.clone();
                 own.call(Means { engine, context }, request.arguments).await
             }
             Err(near) => {
@@ -99,6 +99,31 @@ impl ServerHandler for Connection {
             }
         };
         Ok(reply.into())
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        tasks::get(&self.shared, &request.task_id, &context).await
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let responses = &request.input_responses;
+        tasks::update(&self.shared, &request.task_id, responses, &context).await
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        tasks::cancel(&self.shared, &request.task_id).await
     }
 
     // What is not declared is not there: the library would answer these with empty lists.

@@ -2,24 +2,46 @@
 
 use tramline_core::graph::Graph;
 use tramline_core::ids::ToolName;
-use tramline_core::workflow::Action;
+use tramline_core::workflow::{Action, WORKFLOW_SERVER};
 use tramline_engine::seams::{Hints, Tools};
 
+/// Workflows that call workflows are looked into so deep; what lies deeper stays unknown.
+const DEPTH_MAX: u32 = 16;
+
+/// The hints of a graph, or nothing as long as one of its tools is unknown: a claim that was
+/// taken back would be worse than none. `find` gives the graphs that others can call.
+pub(super) fn of<'g>(
+    graph: &'g Graph,
+    tools: &dyn Tools,
+    find: &dyn Fn(&str) -> Option<&'g Graph>,
+) -> Option<Hints> {
+    within(graph, tools, find, 0)
+}
+
+fn within<'g>(
+    graph: &'g Graph,
+    tools: &dyn Tools,
+    find: &dyn Fn(&str) -> Option<&'g Graph>,
+    depth: u32,
+) -> Option<Hints> {
+    if depth > DEPTH_MAX {
+        return None;
+    }
+    let known = called(graph).map(|name| match name.server.as_str() {
+        WORKFLOW_SERVER => within(find(&name.tool)?, tools, find, depth + 1),
+        _ => Some(tools.known(name)?.hints),
+    });
+    Some(together(&known.collect::<Option<Vec<_>>>()?))
+}
+
 /// The tools that a graph calls, each time it does.
-pub(super) fn called(graph: &Graph) -> impl Iterator<Item = &ToolName> {
+fn called(graph: &Graph) -> impl Iterator<Item = &ToolName> {
     graph.workflow.nodes.iter().filter_map(|node| {
         let Action::Call { tool, .. } = &node.action else {
             return None;
         };
         Some(tool)
     })
-}
-
-/// The hints of a graph, or nothing as long as one of its tools is unknown: a claim that was
-/// taken back would be worse than none.
-pub(super) fn of(graph: &Graph, tools: &dyn Tools) -> Option<Hints> {
-    let known = called(graph).map(|name| Some(tools.known(name)?.hints));
-    Some(together(&known.collect::<Option<Vec<_>>>()?))
 }
 
 /// What several calls do when taken as one. What a tool leaves unsaid is the worst.

@@ -1,9 +1,14 @@
 //! A graph as a tool: arguments in, one run, result out.
 
-use super::teller::Teller;
-use super::{reply, toolset};
-use rmcp::model::{CallToolRequestParams, CallToolResult, JsonObject, Tool};
+use super::log::From;
+use super::offer::Served;
+use super::pausing::Next;
+use super::teller::{Teller, Wishes};
+use super::underway::Underway;
+use super::{Shared, pausing, reply, tasks, toolset};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject, Tool};
 use rmcp::service::{RequestContext, RoleServer};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_core::Value;
@@ -52,50 +57,106 @@ fn schema(value: &Value) -> JsonObject {
     }
 }
 
-/// Runs the graph for a caller, with progress while it lasts.
+/// Runs the graph for a caller, or goes on with the run that it brings an answer for.
 pub(super) async fn call(
-    engine: &Engine,
-    graph: &Arc<Graph>,
-    origin: &Value,
+    shared: &Shared,
+    (graph, origin): &Served,
     request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
-) -> CallToolResult {
-    let mut start = Start::new(Arc::clone(graph), toolset::read(request.arguments));
-    start.origin = origin.clone();
-    let handle = match engine.start(start).await {
-        Ok(handle) => handle,
-        Err(fault) => return reply::as_promised(graph, reply::fault(&fault, None)),
+    log: Option<From>,
+) -> CallToolResponse {
+    let tool = request.name.clone();
+    let begun = match &request.request_state {
+        Some(sealed) => {
+            let responses = request.input_responses.unwrap_or_default();
+            pausing::answered(shared, &tool, sealed, &responses, &context).await
+        }
+        None => {
+            let mut start = Start::new(Arc::clone(graph), toolset::read(request.arguments));
+            start.origin = origin.clone();
+            let started = Underway::start(&shared.engine, start).await;
+            started.map(|underway| (underway, Next::GoOn))
+        }
     };
-    let run = handle.run.clone();
-    let token = context.meta.get_progress_token();
-    let peer = context.peer.clone();
-    let mut teller = token.map(|token| Teller::new(engine, graph, &run, peer, token));
-    let ended = handle.ended();
-    tokio::pin!(ended);
-    let ended = loop {
-        tokio::select! {
-            biased;
-            ended = &mut ended => break ended,
-            () = context.ct.cancelled() => {
-                let why = Some("the caller cancelled".to_owned());
-                // It may have ended by itself in this moment; then that stands.
-                let _ = engine.abort(&run, "caller".into(), why).await;
-                break ended.await;
+    let response = match begun {
+        Ok((underway, Next::GoOn)) => {
+            let wishes = Wishes::new(&context, log);
+            to_the_end(shared, &tool, underway, &context, &wishes).await
+        }
+        Ok((_, Next::Reply(reply))) => *reply,
+        Err(fault) => reply::fault(&fault, None).into(),
+    };
+    match response {
+        CallToolResponse::Complete(reply) => reply::as_promised(graph, reply).into(),
+        unfinished => unfinished,
+    }
+}
+
+/// Waits for a run, and asks the caller what it asks, until there is something to reply.
+async fn to_the_end(
+    shared: &Shared,
+    tool: &str,
+    mut underway: Underway,
+    context: &RequestContext<RoleServer>,
+    wishes: &Wishes,
+) -> CallToolResponse {
+    let patience = if tasks::known(context) {
+        tasks::HAND_OVER_AFTER
+    } else {
+        Duration::MAX
+    };
+    loop {
+        let ending = watch(&shared.engine, &mut underway, context, wishes);
+        let Ok(ended) = tokio::time::timeout(patience, ending).await else {
+            return tasks::hand_over(shared, &underway.run).await;
+        };
+        let (graph, run) = (&underway.graph, &underway.run);
+        let reply = match ended {
+            Ok(Ended::Finished(outcome)) => reply::outcome(graph, run, &outcome),
+            Ok(Ended::Paused(pauses)) => {
+                match pausing::ask(shared, tool, &underway, &pauses, context).await {
+                    Next::GoOn => continue,
+                    Next::Reply(reply) => return *reply,
+                }
             }
-            event = Teller::event(&mut teller) => Teller::tell(&mut teller, event).await,
+            Ok(Ended::Stopped) => {
+                reply::fault(&Fault::Refused("the server is stopping".into()), Some(run))
+            }
+            Err(fault) => reply::fault(&fault, Some(run)),
+        };
+        return reply.into();
+    }
+}
+
+/// Waits until a run ends or pauses, with progress while it lasts.
+async fn watch(
+    engine: &Engine,
+    underway: &mut Underway,
+    context: &RequestContext<RoleServer>,
+    wishes: &Wishes,
+) -> Result<Ended, Fault> {
+    let mut teller = Teller::new(engine, underway, &context.peer, wishes);
+    let run = underway.run.clone();
+    let ended = {
+        let mut ending = pin!(underway.ended(engine));
+        loop {
+            tokio::select! {
+                biased;
+                ended = &mut ending => break ended,
+                () = context.ct.cancelled() => {
+                    let why = Some("the caller cancelled".to_owned());
+                    // It may have ended by itself in this moment; then that stands.
+                    let _ = engine.abort(&run, "caller".into(), why).await;
+                    break ending.await;
+                }
+                tick = Teller::tick(&mut teller) => Teller::tell(&mut teller, tick).await,
+            }
         }
     };
     if let Some(teller) = teller {
         // What happened is told before how it ended; a caller that does not listen is not waited for.
-        let _ = tokio::time::timeout(TELL_MAX, teller.rest(&ended)).await;
+        let told = tokio::time::timeout(TELL_MAX, teller.rest(&ended)).await;
+        underway.told = told.unwrap_or(underway.told);
     }
-    let reply = match ended {
-        Ok(Ended::Finished(outcome)) => reply::outcome(graph, &run, &outcome),
-        Ok(Ended::Paused(pauses)) => reply::paused(graph, &run, &pauses),
-        Ok(Ended::Stopped) => {
-            reply::fault(&Fault::Refused("the server is stopping".into()), Some(&run))
-        }
-        Err(fault) => reply::fault(&fault, Some(&run)),
-    };
-    reply::as_promised(graph, reply)
+    ended
 }

@@ -7,12 +7,18 @@ use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
+use axum::routing::get;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+
+/// A session of an older client ends after so long without a message, even while a call lasts:
+/// longer than people take to answer, short enough that forgotten ones go.
+const SESSION_IDLE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How to serve over HTTP.
 #[derive(Clone, Debug)]
@@ -64,7 +70,9 @@ impl Server {
         let address = listener.local_addr().map_err(taken)?;
         let routes = Router::new()
             .nest_service("/mcp", self.service(address, &stop))
-            .layer(middleware::from_fn_with_state(Arc::new(http.token), admit));
+            .layer(middleware::from_fn_with_state(Arc::new(http.token), admit))
+            // Behind no token: it says that we live, and nothing else.
+            .route("/healthz", get(async || "ok\n"));
         Ok(Listening {
             address,
             listener,
@@ -91,11 +99,9 @@ impl Server {
             // Names under which others reach us are theirs to choose; the token admits them.
             config = config.disable_allowed_hosts();
         }
-        StreamableHttpService::new(
-            move || Ok(self.connection()),
-            Arc::new(LocalSessionManager::default()),
-            config,
-        )
+        let mut sessions = LocalSessionManager::default();
+        sessions.session_config.keep_alive = Some(SESSION_IDLE_MAX);
+        StreamableHttpService::new(move || Ok(self.connection()), Arc::new(sessions), config)
     }
 }
 

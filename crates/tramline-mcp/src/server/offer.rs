@@ -92,13 +92,19 @@ impl Offer {
 
     /// The tools as `tools/list` shows them, with what is known of what they call.
     pub(super) fn list(&self, tools: &dyn Tools) -> Vec<Tool> {
-        let found = self.order.iter().filter_map(|name| self.find(name).ok());
-        found
-            .map(|found| match found {
-                Found::Graph((graph, _)) => graph_tools::describe(graph, effects::of(graph, tools)),
-                Found::Own(own) => own.describe(),
-            })
-            .collect()
+        let names = self.order.iter();
+        names.filter_map(|name| self.show(name, tools)).collect()
+    }
+
+    /// One tool as `tools/list` shows it.
+    pub(super) fn show(&self, name: &str, tools: &dyn Tools) -> Option<Tool> {
+        let graph_of = |name: &str| Some(self.graphs.get(name)?.0.as_ref());
+        Some(match self.find(name).ok()? {
+            Found::Graph((graph, _)) => {
+                graph_tools::describe(graph, effects::of(graph, tools, &graph_of))
+            }
+            Found::Own(own) => own.describe(),
+        })
     }
 
     /// What answers calls of this tool; otherwise the name that may have been meant.

@@ -26,13 +26,6 @@ pub(super) fn outcome(graph: &Graph, run: &RunId, outcome: &Outcome) -> CallTool
     errored(error)
 }
 
-/// What a tool of ours gives.
-pub(super) fn success(result: &Value) -> CallToolResult {
-    let mut reply = CallToolResult::success(vec![text(result)]);
-    reply.structured_content = Some(structured(result));
-    reply
-}
-
 /// What a graph gives. Content goes in as that, and as data only where a schema promised data.
 fn given(graph: &Graph, result: &Value) -> CallToolResult {
     let schema = graph.workflow.output_schema.as_ref();
@@ -44,6 +37,13 @@ fn given(graph: &Graph, result: &Value) -> CallToolResult {
         None if is_content => None,
         Some(_) | None => Some(structured(result)),
     };
+    reply
+}
+
+/// Data: an object goes in as it is, anything else under `result`; text always beside it.
+pub(super) fn success(result: &Value) -> CallToolResult {
+    let mut reply = CallToolResult::success(vec![text(result)]);
+    reply.structured_content = Some(structured(result));
     reply
 }
 
@@ -128,6 +128,14 @@ pub(super) fn fault(fault: &Fault, run: Option<&RunId>) -> CallToolResult {
         error.insert("run_id", run.as_str().into());
     }
     errored(error)
+}
+
+/// What a tool of ours made, or why it could not.
+pub(super) fn made(made: Result<Value, Fault>, run: Option<&RunId>) -> CallToolResult {
+    match made {
+        Ok(value) => success(&value),
+        Err(why) => fault(&why, run),
+    }
 }
 
 /// Arguments that the tool's schema does not allow.

@@ -4,7 +4,7 @@
 //! arguments, makes one engine call and replies. To add one, add its file, a variant here and the
 //! variant's list in [`Toolset::tools`].
 
-use super::{debug, reply};
+use super::{debug, library, reply};
 use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 use rmcp::service::{RequestContext, RoleServer};
 use std::pin::Pin;
@@ -20,7 +20,9 @@ use tramline_engine::seams::Hints;
 pub enum Toolset {
     /// Every graph of the documents, a tool each.
     Graphs,
-    /// Looking at runs.
+    /// Workflows checked and run from what an agent has written.
+    Library,
+    /// Looking into runs, and steering them.
     Debug,
 }
 
@@ -34,12 +36,13 @@ pub struct UnknownToolset {
 
 impl Toolset {
     /// Every toolset.
-    pub const ALL: [Self; 2] = [Self::Graphs, Self::Debug];
+    pub const ALL: [Self; 3] = [Self::Graphs, Self::Library, Self::Debug];
 
     /// The toolset as users write it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Graphs => "graphs",
+            Self::Library => "library",
             Self::Debug => "debug",
         }
     }
@@ -48,6 +51,7 @@ impl Toolset {
     pub(super) fn tools(self) -> &'static [Own] {
         match self {
             Self::Graphs => &[],
+            Self::Library => library::TOOLS,
             Self::Debug => debug::TOOLS,
         }
     }
@@ -75,7 +79,6 @@ pub(super) struct Means {
     /// The engine.
     pub(super) engine: Engine,
     /// The request: whom to tell of progress, when to stop.
-    #[expect(dead_code, reason = "for tools that last; none of today's does")]
     pub(super) context: RequestContext<RoleServer>,
 }
 
@@ -97,6 +100,14 @@ pub(super) struct Own {
     /// Reads, makes one engine call, replies.
     pub(super) answer: fn(Means, Value) -> Answering,
 }
+
+/// Of a tool that makes runs go, and with them whatever they call.
+pub(super) const ACTS: Hints = Hints {
+    read_only: Some(false),
+    destructive: Some(true),
+    idempotent: Some(false),
+    open_world: Some(true),
+};
 
 /// Of a tool that only looks at what we keep.
 pub(super) const LOOKS: Hints = Hints {
@@ -175,7 +186,7 @@ mod tests {
         let stranger = "zzz".parse::<Toolset>().unwrap_err().to_string();
         assert_eq!(
             stranger,
-            "there is no toolset `zzz`; there are graphs, debug"
+            "there is no toolset `zzz`; there are graphs, library, debug"
         );
     }
 }

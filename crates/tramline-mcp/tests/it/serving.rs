@@ -1,5 +1,11 @@
 //! Tramline as a server, seen by a real client of each era.
 
+mod approvals;
+mod debugging;
 mod effects;
+mod http;
+mod library;
 mod support;
+mod tasks;
+mod telling;
 mod toolsets;

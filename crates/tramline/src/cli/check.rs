@@ -7,6 +7,7 @@ use crate::wire;
 use std::path::PathBuf;
 use std::time::Duration;
 use tramline_core::flaw::Severity;
+use tramline_core::formats::Elsewhere;
 use tramline_core::formats::yaml_graph::Document;
 
 /// Servers that do not list their tools in this time go unasked: a check is waited for.
@@ -39,9 +40,9 @@ pub(super) async fn main(common: Common, verb: Check) -> Done {
     let mut found = Found::default();
     let mut sound = Vec::new();
     for path in &verb.files {
-        match documents::read(path, &elsewhere) {
-            Ok((document, warned)) => {
-                sound.push((found.flawed.len(), document));
+        match documents::read(path, Elsewhere::Configured(&elsewhere)) {
+            Ok((read, warned)) => {
+                sound.push((found.flawed.len(), read.document));
                 found.flawed.push(warned);
             }
             Err(Ok(flawed)) => found.flawed.push(flawed),

@@ -4,9 +4,13 @@ use super::{Exit, Stopped, frames};
 use crate::config::{Config, read_bounded};
 use crate::wire;
 use std::path::Path;
+use std::sync::Arc;
 use tramline_core::Str;
 use tramline_core::flaw::Flaw;
-use tramline_core::formats::yaml_graph::{self, Document};
+use tramline_core::formats::yaml_graph::Document;
+use tramline_core::formats::{self, Elsewhere, Hint, Read};
+use tramline_core::graph::Graph;
+use tramline_core::text::nearest;
 
 /// The reader has its own bound; this one keeps a wrong file from being read at all.
 const DOCUMENT_BYTES_MAX: u64 = 16 << 20;
@@ -26,11 +30,11 @@ pub(super) fn elsewhere(config: &Config) -> Result<Vec<Str>, Stopped> {
         .collect())
 }
 
-/// Reads one document.
+/// Reads one document in any format.
 pub(super) fn read(
     path: &Path,
-    elsewhere: &[Str],
-) -> Result<(Document, Flawed), Result<Flawed, Stopped>> {
+    elsewhere: Elsewhere<'_>,
+) -> Result<(Read, Flawed), Result<Flawed, Stopped>> {
     let bytes =
         read_bounded(path, DOCUMENT_BYTES_MAX).map_err(|message| Err(Stopped::bad(message)))?;
     let shown = path.display().to_string();
@@ -39,10 +43,16 @@ pub(super) fn read(
         text: String::from_utf8_lossy(&bytes).into_owned(),
         flaws,
     };
-    match yaml_graph::read_with(&bytes, elsewhere) {
-        Ok(document) => {
-            let warnings = flawed(document.warnings.clone());
-            Ok((document, warnings))
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let hint = Hint {
+        name: &name,
+        elsewhere,
+        ..Hint::default()
+    };
+    match formats::read(&bytes, hint) {
+        Ok(read) => {
+            let warnings = flawed(read.document.warnings.clone());
+            Ok((read, warnings))
         }
         Err(flaws) => Err(Ok(flawed(flaws))),
     }
@@ -50,12 +60,21 @@ pub(super) fn read(
 
 /// Reads a document that is to be used; shows its flaws and stops if it cannot be.
 pub(super) fn read_to_use(path: &Path, elsewhere: &[Str], json: bool) -> Result<Document, Stopped> {
+    read_or_show(path, Elsewhere::Configured(elsewhere), json).map(|read| read.document)
+}
+
+/// Reads a document whose calls need not be possible: it is only looked at.
+pub(super) fn read_to_show(path: &Path, json: bool) -> Result<Read, Stopped> {
+    read_or_show(path, Elsewhere::Any, json)
+}
+
+fn read_or_show(path: &Path, elsewhere: Elsewhere<'_>, json: bool) -> Result<Read, Stopped> {
     match read(path, elsewhere) {
-        Ok((document, warned)) => {
+        Ok((read, warned)) => {
             if !json {
                 frames::show(&warned);
             }
-            Ok(document)
+            Ok(read)
         }
         Err(Err(stopped)) => Err(stopped),
         Err(Ok(flawed)) => {
@@ -104,4 +123,34 @@ pub(super) fn tools_of(document: &Document) -> String {
         .map(|graph| graph.workflow.name.as_str())
         .collect();
     names.join(", ")
+}
+
+/// The tool of a name.
+pub(super) fn tool(document: &Document, name: &str) -> Result<Arc<Graph>, Stopped> {
+    if let Some(graph) = document.workflow(name) {
+        return Ok(Arc::clone(graph));
+    }
+    let names = document
+        .workflows
+        .iter()
+        .map(|graph| graph.workflow.name.as_str());
+    let near =
+        nearest(name, names).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+    let all = tools_of(document);
+    Err(Stopped::bad(format!(
+        "there is no tool `{name}`{near} (the document has {all})"
+    )))
+}
+
+/// The only tool of a document.
+pub(super) fn only_tool(document: &Document) -> Result<Arc<Graph>, Stopped> {
+    match document.workflows.as_slice() {
+        [only] => Ok(Arc::clone(only)),
+        _ => {
+            let all = tools_of(document);
+            Err(Stopped::bad(format!(
+                "the document has several tools; name one of {all}"
+            )))
+        }
+    }
 }

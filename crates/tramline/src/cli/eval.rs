@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 use tramline_core::Value;
+use tramline_core::explained::Explained;
 use tramline_core::expr::{ExprError, Expression, Host, HostFunctions, Limits, Rule};
 use tramline_core::ids::RunId;
 use tramline_core::look::Look;
@@ -153,12 +154,12 @@ fn expression(task: &Task<'_>) -> Exit {
             None,
         )
     };
-    let tree = told.map(|told| tree::of_expression(task.source, &told));
+    let tree = told.map(|told| Explained::expression(task.source, &told));
     match result {
         Ok(value) => right(task, value.as_ref(), tree.as_ref()),
         Err(error) => {
             if let (Some(tree), false) = (&tree, task.json) {
-                tree.draw();
+                tree::draw(tree);
             }
             wrong(task, &error, Exit::Failed)
         }
@@ -186,7 +187,7 @@ fn rule(task: &Task<'_>) -> Exit {
     let host = task.over.host();
     let tree = task
         .explain
-        .then(|| tree::of_rule(&compiled.explain(task.over.value(), &*host, &limits())));
+        .then(|| Explained::rule(&compiled.explain(task.over.value(), &*host, &limits())));
     match compiled.evaluate(task.over.value(), &*host, &limits()) {
         Ok(value) => right(task, Some(&value), tree.as_ref()),
         Err(error) => wrong(task, &error, Exit::Failed),
@@ -200,16 +201,16 @@ fn limits() -> Limits {
     }
 }
 
-fn right(task: &Task<'_>, value: Option<&Value>, tree: Option<&tree::Tree>) -> Exit {
+fn right(task: &Task<'_>, value: Option<&Value>, tree: Option<&Explained>) -> Exit {
     if task.json {
-        let tree = tree.map(tree::Tree::to_json);
+        let tree = tree.map(Explained::to_value);
         output::line(
             &serde_json::json!({ "value": value, "defined": value.is_some(), "explanation": tree }),
         );
         return Exit::Done;
     }
     if let Some(tree) = tree {
-        tree.draw();
+        tree::draw(tree);
     }
     match value {
         Some(value) => output::text_line(&value.to_json_pretty()),

@@ -1,6 +1,8 @@
 //! Words for people and scripts: results on standard output, everything else beside it.
 
+use super::Stopped;
 use std::io::Write;
+use std::path::Path;
 
 /// Prints a line of JSON. A reader that has gone is no error.
 pub(super) fn line(value: &impl serde::Serialize) {
@@ -13,6 +15,11 @@ pub(super) fn text_line(text: &str) {
     let mut out = anstream::stdout().lock();
     let _ = writeln!(out, "{text}");
     let _ = out.flush();
+}
+
+/// Writes a result into a file.
+pub(super) fn write_file(path: &Path, text: &str) -> Result<(), Stopped> {
+    std::fs::write(path, text).map_err(|error| Stopped::bad(format!("{}: {error}", path.display())))
 }
 
 /// Says something beside the result.

@@ -8,22 +8,31 @@ use tramline_core::Str;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::flaw::Flaw;
 use tramline_core::formats::yaml_graph::{Document, Listing};
+use tramline_core::workflow::WORKFLOW_SERVER;
 use tramline_engine::seams::Tools as _;
 
 /// What servers said when they were asked for their tools.
 pub(super) struct Answers {
     said: BTreeMap<Str, Result<Vec<Str>, Failure>>,
+    /// The servers that could be called.
     known: Vec<Str>,
 }
 
 /// Asks every server that these documents call, all at once, for no longer than `patience`.
 pub(super) async fn ask<'d>(
     equipment: &Equipment,
-    documents: impl IntoIterator<Item = &'d Document>,
+    documents: impl IntoIterator<Item = &'d Document> + Clone,
     patience: Duration,
 ) -> Answers {
+    let workflows = documents.clone().into_iter();
+    let workflows = workflows.flat_map(|document| &document.workflows);
+    let workflows = workflows.map(|graph| graph.workflow.name.clone());
+    let mut said = BTreeMap::from([(Str::from(WORKFLOW_SERVER), Ok(workflows.collect()))]);
     let calls = documents.into_iter().flat_map(|document| &document.calls);
-    let called: BTreeSet<Str> = calls.map(|call| call.name.server.clone()).collect();
+    let called: BTreeSet<Str> = calls
+        .map(|call| call.name.server.clone())
+        .filter(|server| !said.contains_key(server))
+        .collect();
     let mut asking = tokio::task::JoinSet::new();
     for server in called {
         let equipment = equipment.clone();
@@ -36,7 +45,6 @@ pub(super) async fn ask<'d>(
             (server, answer)
         });
     }
-    let mut said = BTreeMap::new();
     while let Some(done) = asking.join_next().await {
         if let Ok((server, Some(answer))) = done {
             said.insert(server, answer);

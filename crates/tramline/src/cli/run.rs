@@ -10,7 +10,6 @@ use tramline_core::formats::yaml_graph::Document;
 use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId, Seq};
 use tramline_core::journal::{Event, Outcome, Pause};
-use tramline_core::text::nearest;
 use tramline_core::{Map, Value, question, trace};
 use tramline_engine::{Ended, Engine, Fault, Handle, Start};
 
@@ -113,38 +112,12 @@ pub(super) fn choose<'w>(
     document: &Document,
     words: &'w [String],
 ) -> Result<(Arc<Graph>, &'w [String]), Stopped> {
-    let names = || {
-        document
-            .workflows
-            .iter()
-            .map(|graph| graph.workflow.name.as_str())
-    };
-    if let Some(first) = words.first() {
-        if let Some(graph) = document
-            .workflows
-            .iter()
-            .find(|graph| graph.workflow.name == *first)
-        {
-            return Ok((Arc::clone(graph), &words[1..]));
-        }
-        if !first.contains('=') {
-            let near = nearest(first, names())
-                .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-            let all = documents::tools_of(document);
-            return Err(Stopped::bad(format!(
-                "there is no tool `{first}`{near} (the document has {all})"
-            )));
-        }
+    if let Some(first) = words.first()
+        && (document.workflow(first).is_some() || !first.contains('='))
+    {
+        return Ok((documents::tool(document, first)?, &words[1..]));
     }
-    match document.workflows.as_slice() {
-        [only] => Ok((Arc::clone(only), words)),
-        _ => {
-            let all = documents::tools_of(document);
-            Err(Stopped::bad(format!(
-                "the document has several tools; name one of {all}"
-            )))
-        }
-    }
+    Ok((documents::only_tool(document)?, words))
 }
 
 /// Waits for a run to end or pause, showing what happens, and tells how it came out.

@@ -54,6 +54,7 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
         Stopped::bad(unusable.message())
     })?;
     let house = wire::open(&config, readings.documents())?;
+    house.shelf.replace(readings.callables(&config));
     let graphs = readings.graphs(&config);
     let server = Server::new(
         house.engine.clone(),

@@ -1,6 +1,7 @@
 """Talks to a server through FastMCP's client: lists its tools, makes the calls it is told to, prints what came back.
 
-The argument is JSON: {"stdio": {"command", "args", "cwd"}} or {"http": URL, "token"}, with "mode" and "calls".
+The argument is a JSON list of talks: {"stdio": {"command", "args", "cwd"}} or {"http": URL, "token"}, with "mode" and "calls".
+With "decide" the user who is asked decides so.
 """
 
 import asyncio
@@ -16,6 +17,16 @@ def server(spec):
         return StdioTransport(**spec["stdio"], keep_alive=False)
     token = spec.get("token")
     return StreamableHttpTransport(spec["http"], headers={"Authorization": "Bearer " + token} if token else None)
+
+
+def user(spec):
+    if "decide" not in spec:
+        return None
+
+    async def answer(message, response_type, params, context):
+        return {"decision": spec["decide"]}
+
+    return answer
 
 
 async def call(client, wanted):
@@ -35,17 +46,19 @@ async def call(client, wanted):
     }
 
 
-async def main():
-    spec = json.loads(sys.argv[1])
-    async with Client(server(spec), mode=spec["mode"]) as client:
+async def talk(spec):
+    async with Client(server(spec), mode=spec["mode"], elicitation_handler=user(spec)) as client:
         tools = await client.list_tools()
         results = [await call(client, wanted) for wanted in spec["calls"]]
-        said = {
+        return {
             "protocol": client.protocol_version,
             "tools": [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools],
             "results": results,
         }
-    print(json.dumps(said))
+
+
+async def main():
+    print(json.dumps([await talk(spec) for spec in json.loads(sys.argv[1])]))
 
 
 asyncio.run(main())

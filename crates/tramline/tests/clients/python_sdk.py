@@ -1,6 +1,7 @@
 """Talks to a server as agents do: lists its tools, makes the calls it is told to, prints what came back.
 
-The argument is JSON: {"stdio": {"command", "args", "cwd"}} or {"http": URL, "token"}, with "mode" and "calls".
+The argument is a JSON list of talks: {"stdio": {"command", "args", "cwd"}} or {"http": URL, "token"}, with "mode" and "calls".
+With "decide" the user who is asked decides so.
 """
 
 import json
@@ -11,6 +12,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.types import ElicitResult
 
 
 def server(spec):
@@ -20,6 +22,16 @@ def server(spec):
         return spec["http"]
     headers = {"Authorization": "Bearer " + spec["token"]}
     return streamable_http_client(spec["http"], http_client=create_mcp_http_client(headers=headers))
+
+
+def user(spec):
+    if "decide" not in spec:
+        return None
+
+    async def answer(context, params):
+        return ElicitResult(action="accept", content={"decision": spec["decide"]})
+
+    return answer
 
 
 async def call(client, wanted):
@@ -37,17 +49,19 @@ async def call(client, wanted):
     }
 
 
-async def main():
-    spec = json.loads(sys.argv[1])
-    async with Client(server(spec), mode=spec["mode"]) as client:
+async def talk(spec):
+    async with Client(server(spec), mode=spec["mode"], elicitation_callback=user(spec)) as client:
         tools = (await client.list_tools()).tools
         results = [await call(client, wanted) for wanted in spec["calls"]]
-        said = {
+        return {
             "protocol": client.session.protocol_version,
             "tools": [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools],
             "results": results,
         }
-    print(json.dumps(said))
+
+
+async def main():
+    print(json.dumps([await talk(spec) for spec in json.loads(sys.argv[1])]))
 
 
 anyio.run(main)

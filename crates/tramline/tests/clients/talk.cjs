@@ -1,6 +1,7 @@
 // What the two TypeScript SDKs have in common: calls are made one by one and what came back is printed.
 //
-// The argument is JSON: {"stdio": {"command", "args", "cwd"}} or {"http": URL, "token"}, with "mode" and "calls".
+// The argument is a JSON list of talks: {"stdio": {"command", "args", "cwd"}} or {"http": URL, "token"}, with "mode" and "calls".
+// With "decide" the user who is asked decides so.
 
 const { createRequire } = require("node:module");
 const path = require("node:path");
@@ -11,14 +12,19 @@ exports.installed = createRequire(path.join(process.env.TRAMLINE_TOOLS, "package
 /** The options of an HTTP transport. */
 const http = (spec) => (spec.token ? { requestInit: { headers: { Authorization: `Bearer ${spec.token}` } } } : {});
 
+/** What a client says of itself. */
+exports.can = (spec) => (spec.decide ? { capabilities: { elicitation: { form: {} } } } : {});
+
+/** What the user answers. */
+exports.answer = (spec) => async () => ({ action: "accept", content: { decision: spec.decide } });
+
 /**
- * Connects, lists, calls, prints.
+ * Connects, lists and calls.
  *
  * `kit` has the SDK's own `client(spec)`, `Stdio`, `Http`, and `protocol(client)`; `callTool(client, params, options)`
  * where the SDKs differ.
  */
-exports.talk = async (kit) => {
-  const spec = JSON.parse(process.argv[2]);
+const one = async (kit, spec) => {
   const transport = spec.stdio
     ? new kit.Stdio({ ...spec.stdio, stderr: "ignore" })
     : new kit.Http(new URL(spec.http), http(spec));
@@ -40,5 +46,11 @@ exports.talk = async (kit) => {
   }
   const protocol = kit.protocol(client, transport);
   await client.close();
-  console.log(JSON.stringify({ protocol, tools, results }));
+  return { protocol, tools, results };
+};
+
+exports.talk = async (kit) => {
+  const said = [];
+  for (const spec of JSON.parse(process.argv[2])) said.push(await one(kit, spec));
+  console.log(JSON.stringify(said));
 };

@@ -1,7 +1,8 @@
 // Talks to a server through the first TypeScript SDK, which knows the protocol up to 2025-11-25.
 
-const { installed, talk } = require("./talk.cjs");
+const { answer, can, installed, talk } = require("./talk.cjs");
 const { Client } = installed("@modelcontextprotocol/sdk/client/index.js");
+const { ElicitRequestSchema } = installed("@modelcontextprotocol/sdk/types.js");
 const { StdioClientTransport } = installed("@modelcontextprotocol/sdk/client/stdio.js");
 const { StreamableHTTPClientTransport } = installed("@modelcontextprotocol/sdk/client/streamableHttp.js");
 
@@ -15,7 +16,11 @@ const noting = (Base) =>
   };
 
 talk({
-  client: () => new Client({ name: "typescript-v1", version: "1.0.0" }),
+  client: (spec) => {
+    const client = new Client({ name: "typescript-v1", version: "1.0.0" }, can(spec));
+    if (spec.decide) client.setRequestHandler(ElicitRequestSchema, answer(spec));
+    return client;
+  },
   Stdio: noting(StdioClientTransport),
   Http: noting(StreamableHTTPClientTransport),
   callTool: (client, params, options) => client.callTool(params, undefined, options),

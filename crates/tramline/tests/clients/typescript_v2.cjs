@@ -1,15 +1,17 @@
 // Talks to a server through the second TypeScript SDK, which knows the protocol of both eras.
 
-const { installed, talk } = require("./talk.cjs");
+const { answer, can, installed, talk } = require("./talk.cjs");
 const { Client, StreamableHTTPClientTransport } = installed("@modelcontextprotocol/client");
 const { StdioClientTransport } = installed("@modelcontextprotocol/client/stdio");
 
 talk({
-  client: ({ mode }) =>
-    new Client(
-      { name: "typescript-v2", version: "1.0.0" },
-      { versionNegotiation: { mode: mode === "legacy" ? "legacy" : { pin: mode } } },
-    ),
+  client: (spec) => {
+    const mode = spec.mode === "legacy" ? "legacy" : { pin: spec.mode };
+    const options = { ...can(spec), versionNegotiation: { mode } };
+    const client = new Client({ name: "typescript-v2", version: "1.0.0" }, options);
+    if (spec.decide) client.setRequestHandler("elicitation/create", answer(spec));
+    return client;
+  },
   Stdio: StdioClientTransport,
   Http: StreamableHTTPClientTransport,
   callTool: (client, params, options) => client.callTool(params, options),

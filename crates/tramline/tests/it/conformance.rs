@@ -66,14 +66,23 @@ fn results(folder: &Path) -> Results {
     results
 }
 
+/// The documents, served over HTTP from a folder of their own: one of them is edited meanwhile.
+fn start(folder: &Path) -> Http {
+    let documents = ["tools", "inputs", "tasks", "changing"].map(|name| {
+        let name = PathBuf::from(name).with_extension("yaml");
+        std::fs::copy(fixtures().join(&name), folder.join(&name)).unwrap();
+        name
+    });
+    let mut command = serve(&documents, &folder.join("data"));
+    command.current_dir(folder);
+    command.env("TRAMLINE_UNRULY", program::unruly().unwrap());
+    Http::start(command)
+}
+
 /// Runs the suite and prints what it counted.
 fn run(node: &Path, suite: &Path, revision: &str) -> Results {
-    let data = tempfile::tempdir().unwrap();
-    let documents =
-        ["tools", "inputs", "tasks"].map(|name| fixtures().join(name).with_extension("yaml"));
-    let mut command = serve(&documents, data.path());
-    command.env("TRAMLINE_UNRULY", program::unruly().unwrap());
-    let server = Http::start(command);
+    let served = tempfile::tempdir().unwrap();
+    let server = start(served.path());
     let folder = tempfile::tempdir().unwrap();
     let output = Command::new(node)
         .arg(suite)

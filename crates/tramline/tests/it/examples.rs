@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tramline::builtin::{Allowed, Builtin, SERVER};
 use tramline::core::Value;
-use tramline::core::formats::yaml_graph;
+use tramline::core::formats::{self, Hint};
 use tramline::core::graph::Graph;
 use tramline::core::ids::{Checkpoint, RunId};
 use tramline::core::journal::Outcome;
@@ -28,16 +28,25 @@ struct Case {
     expected: Value,
 }
 
+/// Every example, in every format.
+fn documents() -> Vec<PathBuf> {
+    let folders = ["graphs", "dags", "ir"].map(|name| root().join("examples").join(name));
+    let entries = folders
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| !path.to_string_lossy().ends_with(".expected.json"));
+    paths.sort();
+    paths
+}
+
 /// Every line of every `*.expected.json`.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    let folder = root().join("examples/graphs");
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_none_or(|ending| ending != "yaml") {
-            continue;
-        }
-        let document = yaml_graph::read(&std::fs::read(&path).unwrap()).unwrap();
+    for path in documents() {
+        let document = formats::read(&std::fs::read(&path).unwrap(), Hint::default())
+            .unwrap_or_else(|flaws| panic!("{}: {flaws:#?}", path.display()))
+            .document;
         assert_eq!(document.warnings, [], "{}", path.display());
         let beside = std::fs::read_to_string(path.with_extension("expected.json")).unwrap();
         let expected = Value::from_json(&beside).unwrap();
@@ -60,7 +69,7 @@ fn cases() -> Vec<Case> {
             });
         }
     }
-    assert!(cases.len() >= 15, "only {} cases", cases.len());
+    assert!(cases.len() >= 24, "only {} cases", cases.len());
     cases
 }
 

@@ -11,6 +11,7 @@ mod children;
 mod cli;
 mod clients;
 mod conformance;
+mod convert;
 mod debugging;
 mod downstream;
 mod examples;

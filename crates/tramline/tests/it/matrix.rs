@@ -1,5 +1,6 @@
 //! Clients of other makes against `tramline serve`: each lists and calls the same tools, over both
-//! transports and in every era of the protocol that it knows, and sees the same.
+//! transports and in every era of the protocol that it knows, and sees the same. Those whose user
+//! can be asked let him decide.
 
 use crate::clients::examples;
 use crate::served::{Http, installed, node, serve, tools};
@@ -8,20 +9,11 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+mod inspector;
+
 const LEGACY: &str = "2025-11-25";
 const MODERN: &str = "2026-07-28";
 const TOKEN: &str = "secret";
-
-/// Which client talks, and how it is started.
-#[derive(Clone, Copy)]
-enum Client {
-    /// A script for Python in `tests/clients`.
-    Python(&'static str),
-    /// A script for node in `tests/clients`.
-    Node(&'static str),
-    /// The inspector's command line, once per request.
-    Inspector,
-}
 
 /// Where the server is.
 enum Server<'a> {
@@ -29,59 +21,18 @@ enum Server<'a> {
     Http(&'a str),
 }
 
-impl Client {
-    /// The program and its first arguments, or nothing after saying what is missing.
-    fn program(self) -> Option<Vec<PathBuf>> {
-        let script = |name: &str| {
-            Path::new(env!("CARGO_MANIFEST_DIR"))
-                .join("tests/clients")
-                .join(name)
-        };
-        Some(match self {
-            Self::Python(name) => vec![installed("venv/bin/python")?, script(name)],
-            Self::Node(name) => vec![node()?, script(name)],
-            Self::Inspector => vec![
-                node()?,
-                installed(
-                    "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js",
-                )?,
-            ],
-        })
-    }
+/// The server of the examples, which may read here and write in its data's folder.
+fn serving(data: &Path) -> Command {
+    let mut command = serve(&examples(), data);
+    command.arg("--root").arg(root()).arg("--root").arg(data);
+    command
+}
 
-    /// Lists and calls; says what came back.
-    fn talk(self, program: &[PathBuf], server: &Server<'_>, protocol: &str) -> Value {
-        if matches!(self, Self::Inspector) {
-            return inspect(program, server, protocol);
-        }
-        let mode = if protocol == LEGACY {
-            "legacy"
-        } else {
-            protocol
-        };
-        let mut spec = json!({"mode": mode, "calls": calls()});
-        match server {
-            Server::Http(url) => {
-                spec["http"] = json!(url);
-                spec["token"] = json!(TOKEN);
-            }
-            Server::Stdio(data) => {
-                let command = serve(&examples(), data);
-                let words = command.get_args().map(|word| word.to_str().unwrap());
-                let args: Vec<_> = words.collect();
-                spec["stdio"] = json!({
-                    "command": env!("CARGO_BIN_EXE_tramline"), "args": args, "cwd": root(),
-                });
-            }
-        }
-        let said = output(
-            Command::new(&program[0])
-                .args(&program[1..])
-                .arg(spec.to_string()),
-        );
-        assert_eq!(said["protocol"], protocol);
-        said
-    }
+/// The same over HTTP, for those who show the token.
+fn serving_http(data: &Path) -> Http {
+    let mut command = serving(data);
+    command.env("TRAMLINE_TOKEN", TOKEN);
+    Http::start(command)
 }
 
 /// The JSON that a command prints.
@@ -96,50 +47,6 @@ fn output(command: &mut Command) -> Value {
         let told = String::from_utf8_lossy(&output.stderr);
         panic!("{error}: {command:?}\n{told}")
     })
-}
-
-/// The same through the inspector, which makes one request each time it is started.
-fn inspect(program: &[PathBuf], server: &Server<'_>, protocol: &str) -> Value {
-    let era = if protocol == LEGACY {
-        "legacy"
-    } else {
-        "modern"
-    };
-    let ask = |words: &[&str]| {
-        let mut command = Command::new(&program[0]);
-        command.args(&program[1..]).arg("--cli");
-        match server {
-            Server::Stdio(data) => {
-                let serve = serve(&examples(), data);
-                command.arg(serve.get_program()).args(serve.get_args());
-            }
-            Server::Http(url) => {
-                let token = format!("Authorization: Bearer {TOKEN}");
-                command.args([url, "--transport", "http", "--header", &token]);
-            }
-        }
-        command.args(["--format", "json", "--quiet", "--protocol-era", era]);
-        output(command.args(words))["result"].clone()
-    };
-    let results = calls().as_array().unwrap().clone().into_iter().map(|call| {
-        let arguments = call["arguments"].to_string();
-        let tool = call["tool"].as_str().unwrap();
-        let words = [
-            "--method",
-            "tools/call",
-            "--tool-name",
-            tool,
-            "--tool-args-json",
-            &arguments,
-        ];
-        let result = ask(&words);
-        let content = result["content"].as_array().unwrap();
-        let text: Vec<_> = content.iter().map(|block| &block["text"]).collect();
-        let structured = &result["structuredContent"];
-        json!({"is_error": result["isError"], "structured": structured, "text": text})
-    });
-    let results: Vec<_> = results.collect();
-    json!({"tools": ask(&["--method", "tools/list"])["tools"], "results": results})
 }
 
 /// What every client calls.
@@ -186,7 +93,7 @@ fn check(said: &Value) {
 
     assert_eq!(paused["is_error"], true);
     let waits = &text(paused)["error"]["waiting"][0];
-    assert_eq!(waits["waits_for"], "approval", "{paused}");
+    assert_eq!(waits["kind"], "approval", "{paused}");
     assert!(waits["checkpoint_id"].as_str().unwrap().starts_with("chk_"));
     assert_eq!(summary["is_error"], false, "{summary}");
 }
@@ -218,39 +125,106 @@ fn check_progress(said: &Value) {
     assert!(steps(&results[3]).contains(&"compose is done"));
 }
 
-/// Lets a client talk over both transports in each of these eras.
-fn both(client: Client, protocols: &[&str], also: fn(&Value)) {
-    let Some(program) = client.program() else {
-        return;
+/// What a user decides through the client, and whether it is done then.
+const DECISIONS: [(&str, bool); 2] = [("approve", true), ("reject", false)];
+
+/// How a script reaches a server in an era.
+fn reach(server: &Server<'_>, protocol: &str) -> Value {
+    let mode = if protocol == LEGACY {
+        "legacy"
+    } else {
+        protocol
     };
-    let data = tempfile::tempdir().unwrap();
-    let mut command = serve(&examples(), data.path());
-    command.env("TRAMLINE_TOKEN", TOKEN);
-    let http = Http::start(command);
-    let url = http.url();
-    let elsewhere = tempfile::tempdir().unwrap();
-    for protocol in protocols {
-        for server in [Server::Http(&url), Server::Stdio(elsewhere.path())] {
-            let said = client.talk(&program, &server, protocol);
-            check(&said);
-            also(&said);
+    match server {
+        Server::Http(url) => json!({"mode": mode, "http": url, "token": TOKEN}),
+        Server::Stdio(data) => {
+            let command = serving(data);
+            let words = command.get_args().map(|word| word.to_str().unwrap());
+            let args: Vec<_> = words.collect();
+            let program = env!("CARGO_BIN_EXE_tramline");
+            json!({"mode": mode, "stdio": {"command": program, "args": args, "cwd": root()}})
         }
     }
 }
 
+/// What a script says over one transport in one era: what everybody calls, then what is decided.
+fn talks(server: &Server<'_>, protocol: &str, folder: &Path) -> Vec<Value> {
+    let mut plain = reach(server, protocol);
+    plain["calls"] = calls();
+    let mut talks = vec![plain];
+    for (decide, _) in DECISIONS {
+        let over = match server {
+            Server::Stdio(_) => "stdio",
+            Server::Http(_) => "http",
+        };
+        let note = folder.join(format!("{decide}-{over}.txt"));
+        let mut talk = reach(server, protocol);
+        talk["decide"] = json!(decide);
+        talk["calls"] =
+            json!([{"tool": "write_note", "arguments": {"path": note, "text": "Nine."}}]);
+        talks.push(talk);
+    }
+    talks
+}
+
+/// The user said yes, and it was done; or no, and it was not.
+fn check_decision(talk: &Value, said: &Value, done: bool) {
+    assert_eq!(said["results"][0]["is_error"], !done, "{said}");
+    let note = talk["calls"][0]["arguments"]["path"].as_str().unwrap();
+    let written = std::fs::read_to_string(note).ok();
+    assert_eq!(written.as_deref(), done.then_some("Nine.\n"), "{said}");
+    let _ = std::fs::remove_file(note);
+}
+
+/// Lets a script talk over both transports in each of these eras, all in one process.
+fn both(runtime: Option<PathBuf>, script: &str, protocols: &[&str], also: fn(&Value)) {
+    let Some(runtime) = runtime else {
+        return;
+    };
+    let data = tempfile::tempdir().unwrap();
+    let http = serving_http(data.path());
+    let url = http.url();
+    for protocol in protocols {
+        let servers = [Server::Http(&url), Server::Stdio(data.path())];
+        let talks: Vec<_> = servers
+            .iter()
+            .flat_map(|server| talks(server, protocol, data.path()))
+            .collect();
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients");
+        let mut command = Command::new(&runtime);
+        let said = output(command.arg(path.join(script)).arg(json!(talks).to_string()));
+        let said = said.as_array().unwrap();
+        assert_eq!(said.len(), talks.len());
+        for (talk, said) in talks.iter().zip(said) {
+            assert_eq!(said["protocol"], *protocol);
+            match DECISIONS
+                .iter()
+                .find(|(decide, _)| talk["decide"] == *decide)
+            {
+                Some((_, done)) => check_decision(talk, said, *done),
+                None => {
+                    check(said);
+                    also(said);
+                }
+            }
+        }
+    }
+}
+
+fn python() -> Option<PathBuf> {
+    installed("venv/bin/python")
+}
+
 #[test]
 fn the_python_sdk() {
-    both(
-        Client::Python("python_sdk.py"),
-        &[LEGACY, MODERN],
-        check_progress,
-    );
+    both(python(), "python_sdk.py", &[LEGACY, MODERN], check_progress);
 }
 
 #[test]
 fn fastmcp() {
     both(
-        Client::Python("fastmcp_client.py"),
+        python(),
+        "fastmcp_client.py",
         &[LEGACY, MODERN],
         check_progress,
     );
@@ -258,15 +232,10 @@ fn fastmcp() {
 
 #[test]
 fn the_typescript_sdk_of_2025() {
-    both(Client::Node("typescript_v1.cjs"), &[LEGACY], |_| ());
+    both(node(), "typescript_v1.cjs", &[LEGACY], |_| ());
 }
 
 #[test]
 fn the_typescript_sdk_of_2026() {
-    both(Client::Node("typescript_v2.cjs"), &[LEGACY, MODERN], |_| ());
-}
-
-#[test]
-fn the_inspector() {
-    both(Client::Inspector, &[LEGACY, MODERN], |_| ());
+    both(node(), "typescript_v2.cjs", &[LEGACY, MODERN], |_| ());
 }

@@ -10,8 +10,9 @@
 )]
 
 use anyhow::{Result, bail};
-use shapes::{RULES, SHAPES};
+use shapes::{Data, RULES, SHAPES};
 
+mod agree;
 mod node;
 mod ours;
 mod report;
@@ -61,24 +62,46 @@ fn main() -> Result<()> {
 }
 
 fn measure() -> Result<Figures> {
-    let input = shapes::input();
     let order = shapes::order();
-    let npm = node::measure(&input, &order)?;
-    let shared = tramline_expr::Value::from_json(&input.to_string())?;
+    let npm = node::measure(&order)?;
+    let read = |value: &serde_json::Value| tramline_expr::Value::from_json(&value.to_string());
+    let small = read(&shapes::input(Data::Small))?;
+    let large = read(&shapes::input(Data::Large))?;
     let mut shapes = Vec::new();
-    for (at, (name, source)) in SHAPES.iter().enumerate() {
-        let (core, core_converting) = theirs::shape(source, &shared)?;
+    for (at, (name, source, data)) in SHAPES.iter().enumerate() {
+        let input = match data {
+            Data::Small => &small,
+            Data::Large => &large,
+        };
+        // What is not the same work is not worth timing.
+        let value = ours::value(source, input)?;
+        agree::check(source, "npm jsonata", &value, npm.value(at))?;
+        agree::check(
+            source,
+            "jsonata-core",
+            &value,
+            &theirs::value(source, input)?,
+        )?;
+        let (core, core_converting) = theirs::shape(source, input)?;
         shapes.push(Shape {
             name,
-            ours: ours::shape(source, &shared)?,
+            ours: ours::shape(source, input)?,
             core,
             core_converting,
             npm: npm.shape(at)?,
         });
     }
-    let data = tramline_expr::Value::from_json(&order.to_string())?;
+    let data = read(&order)?;
     let mut rules = Vec::new();
     for (at, (name, rule, in_jsonata)) in RULES.iter().enumerate() {
+        if let Some(truth) = npm.truth(at) {
+            agree::check(
+                rule,
+                "json-logic-js",
+                &ours::truth(rule, &data)?.into(),
+                &truth,
+            )?;
+        }
         rules.push(Rule {
             name,
             ours: ours::rule(rule, &data)?,
@@ -89,6 +112,6 @@ fn measure() -> Result<Figures> {
     Ok(Figures {
         shapes,
         rules,
-        by_hand: ours::by_hand(&shared),
+        by_hand: ours::by_hand(&large),
     })
 }

@@ -1,5 +1,5 @@
-// Reads shapes, rules and their data from standard input; prints the nanoseconds of each, as the
-// best of many short rounds. A rule that is null is not measured.
+// Reads shapes, rules and their data from standard input; prints what each gives and its
+// nanoseconds, as the best of many short rounds. A rule that is null is not measured.
 const jsonata = require("jsonata");
 const logic = require("json-logic-js");
 const asked = JSON.parse(require("fs").readFileSync(0, "utf8"));
@@ -41,12 +41,18 @@ function timeNow(run) {
 
 (async () => {
   const shapes = [];
-  for (const source of asked.shapes) {
+  const values = [];
+  for (const { source, large } of asked.shapes) {
     const expression = jsonata(source);
-    shapes.push(await time(() => expression.evaluate(asked.input)));
+    const input = large ? asked.large : asked.small;
+    values.push(await expression.evaluate(input));
+    shapes.push(await time(() => expression.evaluate(input)));
   }
-  const rules = asked.rules.map((rule) =>
-    rule === null ? null : timeNow(() => logic.apply(rule, asked.order)),
-  );
-  process.stdout.write(JSON.stringify({ shapes, rules }));
+  const rules = [];
+  const truths = [];
+  for (const rule of asked.rules) {
+    truths.push(rule === null ? null : logic.truthy(logic.apply(rule, asked.order)));
+    rules.push(rule === null ? null : timeNow(() => logic.apply(rule, asked.order)));
+  }
+  process.stdout.write(JSON.stringify({ shapes, values, rules, truths }));
 })();

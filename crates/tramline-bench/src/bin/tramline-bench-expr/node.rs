@@ -1,6 +1,6 @@
 //! The npm packages `jsonata` and `json-logic-js`, measured by a script in one process of node.
 
-use crate::shapes::{RULES, SHAPES};
+use crate::shapes::{Data, RULES, SHAPES, input};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use std::io::Write;
@@ -19,13 +19,27 @@ impl Npm {
         figure.context("node left out a shape")
     }
 
+    /// What a shape gave.
+    pub(crate) fn value(&self, at: usize) -> &Value {
+        &self.answer["values"][at]
+    }
+
+    /// Whether a rule held, if it was measured.
+    pub(crate) fn truth(&self, at: usize) -> Option<Value> {
+        let truth = &self.answer["truths"][at];
+        (!truth.is_null()).then(|| truth.clone())
+    }
+
     pub(crate) fn rule(&self, at: usize) -> Option<f64> {
         self.answer["rules"][at].as_f64()
     }
 }
 
-pub(crate) fn measure(input: &Value, order: &Value) -> Result<Npm> {
-    let sources: Vec<&str> = SHAPES.iter().map(|(_, source)| *source).collect();
+pub(crate) fn measure(order: &Value) -> Result<Npm> {
+    let shapes = SHAPES.iter().map(|(_, source, data)| {
+        let large = matches!(data, Data::Large);
+        json!({ "source": source, "large": large })
+    });
     let mut rules = Vec::new();
     for (_, rule, in_jsonata) in RULES {
         rules.push(match in_jsonata {
@@ -33,7 +47,13 @@ pub(crate) fn measure(input: &Value, order: &Value) -> Result<Npm> {
             false => serde_json::from_str(rule)?,
         });
     }
-    let asked = json!({ "shapes": sources, "input": input, "rules": rules, "order": order });
+    let asked = json!({
+        "shapes": shapes.collect::<Vec<_>>(),
+        "small": input(Data::Small),
+        "large": input(Data::Large),
+        "rules": rules,
+        "order": order,
+    });
     let mut child = Command::new("node")
         .args(["-e", SCRIPT])
         .stdin(Stdio::piped())

@@ -12,12 +12,23 @@ const WARMED: Duration = Duration::from_millis(15);
 /// A round is a short part of the warming-up, so that some rounds are not disturbed.
 const ROUNDS_PER_WARMING: u32 = 30;
 
+/// What an expression gives.
+pub(crate) fn value(source: &str, input: &Value) -> Result<serde_json::Value> {
+    let expression = Expression::compile(source, &HostFunctions::none())?;
+    let value = expression.evaluate(input, &NoHost, &Limits::default())?;
+    let value = value.with_context(|| format!("{source} gives nothing"))?;
+    Ok(serde_json::from_str(&value.to_json())?)
+}
+
+/// Whether a rule holds.
+pub(crate) fn truth(source: &str, data: &Value) -> Result<bool> {
+    let rule = Rule::compile(&Value::from_json(source)?, &HostFunctions::none())?;
+    Ok(rule.holds(data, &NoHost, &Limits::default())?)
+}
+
 pub(crate) fn shape(source: &str, input: &Value) -> Result<f64> {
     let expression = Expression::compile(source, &HostFunctions::none())?;
     let limits = Limits::default();
-    expression
-        .evaluate(input, &NoHost, &limits)?
-        .with_context(|| format!("{source} gives nothing"))?;
     Ok(time(|| {
         let _ = black_box(expression.evaluate(black_box(input), &NoHost, &limits));
     }))

@@ -6,50 +6,77 @@ use serde_json::{Value, json};
 /// The shape that is also written by hand.
 pub(crate) const FILTER_SUM: &str = "filter + sum of 1,000";
 
-/// Name and source.
-pub(crate) const SHAPES: &[(&str, &str)] = &[
-    ("field chain", "customer.address.city"),
-    ("arithmetic", "order.price * order.quantity + 1"),
+/// What a shape is evaluated on. What an expression never names costs nothing here but is converted
+/// by others, so each gets as much as it is for.
+#[derive(Clone, Copy)]
+pub(crate) enum Data {
+    /// An order with three items.
+    Small,
+    /// The same with a thousand.
+    Large,
+}
+
+/// Name, source, and what it is evaluated on.
+pub(crate) const SHAPES: &[(&str, &str, Data)] = &[
+    ("field chain", "customer.address.city", Data::Small),
+    (
+        "arithmetic",
+        "order.price * order.quantity + 1",
+        Data::Small,
+    ),
     (
         "condition",
         "order.price > 100 and customer.tier = 'gold' ? 'fast' : 'slow'",
+        Data::Small,
     ),
     (
         "concatenation",
         "customer.name & ' <' & customer.email & '>'",
+        Data::Small,
     ),
     (
         "small object",
         "{'id': order.id, 'total': order.price * order.quantity, 'to': customer.email}",
+        Data::Small,
     ),
-    ("fields of 1,000", "items.price"),
-    ("sum of 1,000", "$sum(items.price)"),
-    (FILTER_SUM, "$sum(items[price > 50].price)"),
+    ("fields of 1,000", "items.price", Data::Large),
+    ("sum of 1,000", "$sum(items.price)", Data::Large),
+    (FILTER_SUM, "$sum(items[price > 50].price)", Data::Large),
     (
         "filter of 1,000",
         "items[category = 'tools' and price < 20].id",
+        Data::Large,
     ),
     (
         "objects of 1,000",
         "items.{'id': id, 'total': price * quantity}",
+        Data::Large,
     ),
     (
         "map of 1,000",
         "$map(items, function($i){ $i.price * $i.quantity })",
+        Data::Large,
     ),
     (
         "reduce of 1,000",
         "$reduce(items.price, function($a, $b){ $a + $b })",
+        Data::Large,
     ),
-    ("sort of 1,000", "items^(>price, id).id"),
-    ("group of 1,000", "items{category: $sum(price)}"),
+    ("sort of 1,000", "items^(>price, id).id", Data::Large),
+    (
+        "group of 1,000",
+        "items{category: $sum(price)}",
+        Data::Large,
+    ),
     (
         "strings",
         "$join($split(customer.name, ' ').$uppercase($), '-')",
+        Data::Small,
     ),
     (
         "recursion",
         "($f := function($n){ $n < 2 ? $n : $f($n - 1) + $f($n - 2) }; $f(12))",
+        Data::Small,
     ),
 ];
 
@@ -87,10 +114,14 @@ pub(crate) const RULES: &[(&str, &str, bool)] = &[
     ),
 ];
 
-/// What the shapes are evaluated on: small records and a list of a thousand.
-pub(crate) fn input() -> Value {
+/// What the shapes are evaluated on: small records and a list.
+pub(crate) fn input(data: Data) -> Value {
     let categories = ["tools", "toys", "books", "food"];
-    let items = (0..1000usize).map(|n| {
+    let count = match data {
+        Data::Small => 3,
+        Data::Large => 1000,
+    };
+    let items = (0..count).map(|n: usize| {
         json!({
             "id": n,
             "name": format!("item {n}"),

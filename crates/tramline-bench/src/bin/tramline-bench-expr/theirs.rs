@@ -8,13 +8,18 @@ use std::hint::black_box;
 use std::rc::Rc;
 use tramline_expr::{Map, Value};
 
+/// What an expression gives.
+pub(crate) fn value(source: &str, input: &Value) -> Result<serde_json::Value> {
+    let expression = Expression::compile(source).map_err(|error| anyhow!("{source}: {error}"))?;
+    let value = expression.evaluate(&to_theirs(input));
+    let value = value.map_err(|error| anyhow!("{source}: {error}"))?;
+    Ok(serde_json::from_str(&to_ours(&value).to_json())?)
+}
+
 /// Nanoseconds without and with making its values of ours and ours of its.
 pub(crate) fn shape(source: &str, input: &Value) -> Result<(f64, f64)> {
     let expression = Expression::compile(source).map_err(|error| anyhow!("{source}: {error}"))?;
     let own = to_theirs(input);
-    expression
-        .evaluate(&own)
-        .map_err(|error| anyhow!("{source}: {error}"))?;
     let alone = time(|| {
         let _ = black_box(expression.evaluate(black_box(&own)));
     });

@@ -345,6 +345,40 @@ impl<'f> Builder<'f> {
     }
 }
 
+/// Builds a document out of a value that is there already.
+pub(super) fn of_value(value: &Value, flaws: &mut Flaws) -> Option<Built> {
+    let mut builder = Builder::new(flaws);
+    match add(&mut builder, value) {
+        Ok(()) => builder.finish(),
+        Err(Stop) => None,
+    }
+}
+
+/// Adds a value. Its depth is bounded by the builder before it is followed.
+fn add(builder: &mut Builder<'_>, value: &Value) -> Result<(), Stop> {
+    let nowhere = Span::default();
+    match value {
+        Value::Array(items) => {
+            builder.open(Style::Sequence, nowhere, 0)?;
+            items.iter().try_for_each(|item| add(builder, item))?;
+            builder.close(nowhere);
+            Ok(())
+        }
+        Value::Object(map) => {
+            builder.open(Style::Mapping, nowhere, 0)?;
+            for (key, value) in map.iter() {
+                builder.key(key.clone(), nowhere, false);
+                add(builder, value)?;
+            }
+            builder.close(nowhere);
+            Ok(())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            builder.scalar(value.clone(), Style::Double, nowhere, 0)
+        }
+    }
+}
+
 /// The objects that the value of `<<` brings in, the first one winning.
 fn mergeable(value: &Value, mark: u32, marks: &Marks) -> Option<Vec<(Value, u32)>> {
     match value {

@@ -3,7 +3,7 @@
 use super::tools::Tool;
 use super::{BUILTIN, Document};
 use crate::flaw::{Code, Flaw, Place};
-use crate::formats::Flaws;
+use crate::formats::{Elsewhere, Flaws};
 use crate::ids::ToolName;
 use crate::text::{nearest, shown};
 use crate::workflow::{Action, WORKFLOW_SERVER};
@@ -70,12 +70,15 @@ pub(super) fn of(tool: &Tool<'_>) -> Vec<CallSite> {
 }
 
 /// Flaws every call to a server that is configured neither in the document nor elsewhere.
-pub(super) fn check_servers(
+pub(in crate::formats) fn check_servers(
     calls: &[CallSite],
     servers: &Value,
-    elsewhere: &[Str],
+    elsewhere: Elsewhere<'_>,
     flaws: &mut Flaws,
 ) {
+    let Elsewhere::Configured(elsewhere) = elsewhere else {
+        return;
+    };
     let within = servers.as_object();
     for call in calls {
         let name = call.name.server.as_str();

@@ -35,7 +35,7 @@ pub(super) fn fields(kind: Kind) -> &'static [&'static str] {
 }
 
 /// Reads what a node says about its own execution.
-pub(super) fn read(at: At<'_>, kind: Option<Kind>, node: &mut Node, flaws: &mut Flaws) {
+pub(in crate::formats) fn read(at: At<'_>, kind: Option<Kind>, node: &mut Node, flaws: &mut Flaws) {
     if let Some((word, place)) = fields::text(at, "join", flaws) {
         match word.as_str() {
             "all" => node.join = Join::All,

@@ -95,7 +95,7 @@ fn servers() -> Json {
     })
 }
 
-fn bounds() -> Json {
+pub(in crate::formats) fn bounds() -> Json {
     let words = [
         "How many steps a run may take; 1000 if not given.",
         "How long a run may be at work, in milliseconds; 300000 if not given.",
@@ -260,7 +260,11 @@ fn spread() -> Json {
     })
 }
 
-fn careful(name: &str) -> Json {
+/// The fields that say how carefully a call is carried out, in every format.
+pub(in crate::formats) const CAREFUL: [&str; 5] =
+    ["timeout", "retry", "approval", "idempotent", "readOnly"];
+
+pub(in crate::formats) fn careful(name: &str) -> Json {
     match name {
         "timeout" => json!({
             "type": ["integer", "string"],

@@ -7,18 +7,27 @@ use crate::text::{nearest, shown};
 use tramline_expr::{Str, Value};
 
 /// What stands under a key, if anything but nothing does.
-pub(super) fn given<'t>(at: At<'t>, key: &str) -> Option<At<'t>> {
+pub(in crate::formats) fn given<'t>(at: At<'t>, key: &str) -> Option<At<'t>> {
     at.get(key).filter(|field| !field.value.is_null())
 }
 
 /// The first of several names of one field that is given.
-pub(super) fn given_as<'t>(at: At<'t>, keys: &[&'static str]) -> Option<(&'static str, At<'t>)> {
+pub(in crate::formats) fn given_as<'t>(
+    at: At<'t>,
+    keys: &[&'static str],
+) -> Option<(&'static str, At<'t>)> {
     keys.iter()
         .find_map(|key| given(at, key).map(|field| (*key, field)))
 }
 
 /// Notes that a field is not there.
-pub(super) fn missing(at: At<'_>, owner: &str, key: &str, hint: &str, flaws: &mut Flaws) {
+pub(in crate::formats) fn missing(
+    at: At<'_>,
+    owner: &str,
+    key: &str,
+    hint: &str,
+    flaws: &mut Flaws,
+) {
     let empty = at.get(key);
     let (place, how) = match empty {
         Some(field) => (field.place(), "is empty"),
@@ -29,13 +38,19 @@ pub(super) fn missing(at: At<'_>, owner: &str, key: &str, hint: &str, flaws: &mu
 }
 
 /// Notes that a value is not of the type it must have.
-pub(super) fn wrong(at: At<'_>, name: &str, wanted: &str, hint: &str, flaws: &mut Flaws) {
+pub(in crate::formats) fn wrong(
+    at: At<'_>,
+    name: &str,
+    wanted: &str,
+    hint: &str,
+    flaws: &mut Flaws,
+) {
     let message = format!("`{name}` must be {wanted}, not {}", at.value.kind());
     flaws.add(Code::WrongType, at.place(), message, hint);
 }
 
 /// The text of a field that must be there.
-pub(super) fn required<'t>(
+pub(in crate::formats) fn required<'t>(
     at: At<'t>,
     owner: &str,
     key: &str,
@@ -59,12 +74,20 @@ pub(super) fn required<'t>(
 }
 
 /// The text of a field that may be there.
-pub(super) fn text<'t>(at: At<'t>, key: &str, flaws: &mut Flaws) -> Option<(&'t Str, At<'t>)> {
+pub(in crate::formats) fn text<'t>(
+    at: At<'t>,
+    key: &str,
+    flaws: &mut Flaws,
+) -> Option<(&'t Str, At<'t>)> {
     as_text(given(at, key)?, key, flaws)
 }
 
 /// The text of a value that stands under a name.
-pub(super) fn as_text<'t>(at: At<'t>, name: &str, flaws: &mut Flaws) -> Option<(&'t Str, At<'t>)> {
+pub(in crate::formats) fn as_text<'t>(
+    at: At<'t>,
+    name: &str,
+    flaws: &mut Flaws,
+) -> Option<(&'t Str, At<'t>)> {
     if let Value::String(text) = at.value {
         return Some((text, at));
     }
@@ -77,7 +100,7 @@ pub(super) fn as_text<'t>(at: At<'t>, name: &str, flaws: &mut Flaws) -> Option<(
 }
 
 /// A whole number of a field, not under `least`.
-pub(super) fn whole(
+pub(in crate::formats) fn whole(
     at: At<'_>,
     name: &str,
     least: u64,
@@ -104,7 +127,7 @@ pub(super) fn whole(
 }
 
 /// The truth value of a field that may be there.
-pub(super) fn truth(at: At<'_>, key: &str, flaws: &mut Flaws) -> Option<bool> {
+pub(in crate::formats) fn truth(at: At<'_>, key: &str, flaws: &mut Flaws) -> Option<bool> {
     let field = given(at, key)?;
     let truth = field.value.as_bool();
     if truth.is_none() {
@@ -120,7 +143,7 @@ pub(super) fn truth(at: At<'_>, key: &str, flaws: &mut Flaws) -> Option<bool> {
 }
 
 /// Warns of every field nobody knows.
-pub(super) fn unknown(at: At<'_>, owner: &str, known: &[&str], flaws: &mut Flaws) {
+pub(in crate::formats) fn unknown(at: At<'_>, owner: &str, known: &[&str], flaws: &mut Flaws) {
     for (slot, (key, _)) in at.fields().enumerate() {
         if known.contains(&key.as_str()) {
             continue;
@@ -139,7 +162,7 @@ pub(super) fn unknown(at: At<'_>, owner: &str, known: &[&str], flaws: &mut Flaws
 }
 
 /// Names as a sentence lists them.
-pub(super) fn list(names: &[&str]) -> String {
+pub(in crate::formats) fn list(names: &[&str]) -> String {
     let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")
 }

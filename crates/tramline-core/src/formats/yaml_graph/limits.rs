@@ -16,7 +16,7 @@ const LIMIT_MAX: u64 = 1_000_000_000_000;
 const CALLS_PER_STEP: u64 = 10;
 
 /// The limits that stand at `at`, over those that hold otherwise.
-pub(super) fn read(at: At<'_>, otherwise: Limits, flaws: &mut Flaws) -> Limits {
+pub(in crate::formats) fn read(at: At<'_>, otherwise: Limits, flaws: &mut Flaws) -> Limits {
     let Some(field) = fields::given(at, "executionLimits") else {
         return otherwise;
     };

@@ -10,7 +10,7 @@ use tramline_expr::{Str, Value};
 
 /// The types of node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in crate::formats) enum Kind {
     Entry,
     Mcp,
     Workflow,

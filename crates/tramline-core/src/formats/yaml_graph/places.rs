@@ -74,7 +74,8 @@ fn follows(code: Code) -> bool {
         | Code::UnknownTool
         | Code::BadSchema
         | Code::BadServer
-        | Code::TooMany => false,
+        | Code::TooMany
+        | Code::Unsupported => false,
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) fn info(root: At<'_>, flaws: &mut Flaws) -> ServerInfo {
 }
 
 /// Reads `mcpServers`, which older files call `servers`.
-pub(super) fn downstream(root: At<'_>, flaws: &mut Flaws) -> Value {
+pub(in crate::formats) fn downstream(root: At<'_>, flaws: &mut Flaws) -> Value {
     let none = Value::object::<Str>([]);
     let (name, servers) = match (fields::given(root, "mcpServers"), root.get("servers")) {
         (Some(_), Some(older)) => {

@@ -208,7 +208,11 @@ fn input_schema(at: At<'_>, owner: &str, flaws: &mut Flaws) -> Option<(Value, Ch
     Some(made)
 }
 
-fn schema(at: At<'_>, name: &str, flaws: &mut Flaws) -> Option<(Value, Checker)> {
+pub(in crate::formats) fn schema(
+    at: At<'_>,
+    name: &str,
+    flaws: &mut Flaws,
+) -> Option<(Value, Checker)> {
     if at.value.as_object().is_none() {
         fields::wrong(at, name, "an object", "write a JSON Schema", flaws);
         return None;

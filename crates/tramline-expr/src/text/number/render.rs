@@ -31,11 +31,13 @@ pub(crate) fn format_number(
         Some(half) => Some(SubPicture::read(half, &symbols)?),
         None => None,
     };
+    // As in the reference: what is not a number is written as a negative one.
+    let below = value < 0.0 || value.is_nan();
     let half = match &negative {
-        Some(negative) if value < 0.0 => negative,
+        Some(negative) if below => negative,
         _ => &positive,
     };
-    let sign = if value < 0.0 && negative.is_none() {
+    let sign = if below && negative.is_none() {
         symbols.minus.as_str()
     } else {
         ""
@@ -51,9 +53,6 @@ impl SubPicture {
             Scale::Percent => size * 100.0,
             Scale::PerMille => size * 1000.0,
         };
-        if scaled.is_nan() {
-            return symbols.nan.clone();
-        }
         if scaled.is_infinite() {
             return symbols.infinity.clone();
         }
@@ -95,7 +94,10 @@ impl SubPicture {
         let rounded = round(size, places as i32);
         let fixed = format!("{rounded:.places$}");
         let (integer, fraction) = fixed.split_once('.').unwrap_or((&fixed, ""));
-        let integer = integer.trim_start_matches('0');
+        let integer = match size.is_nan() {
+            true => symbols.nan.as_str(),
+            false => integer.trim_start_matches('0'),
+        };
         let fraction = fraction.trim_end_matches('0');
 
         let padding = self.integer_min.saturating_sub(integer.len());

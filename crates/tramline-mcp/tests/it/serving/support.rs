@@ -1,17 +1,25 @@
 //! A server in this process and a client that remembers what it heard.
 
+#![expect(
+    deprecated,
+    reason = "the newest revision drops logging; clients of the older ones use it"
+)]
+
 use crate::support::SOON;
-use rmcp::ClientHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, Implementation,
+    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ElicitRequestParams,
+    ElicitResult, ElicitationAction, Implementation, LoggingMessageNotificationParam,
     ProtocolVersion, ServerNotification, SubscriptionFilter, Tool,
 };
 use rmcp::service::{
-    ClientLifecycleMode, ClientServiceExt, NotificationContext, RoleClient, RunningService,
-    Subscription,
+    ClientLifecycleMode, ClientServiceExt, NotificationContext, RequestContext, RoleClient,
+    RunningService, Subscription,
 };
+use rmcp::transport::IntoTransport;
+use rmcp::{ClientHandler, ErrorData};
 use serde_json::Value as Json;
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
 use tramline_core::Value;
 use tramline_core::formats::yaml_graph;
@@ -34,15 +42,40 @@ pub(crate) const ERAS: [Era; 2] = [Era::Legacy, Era::Modern];
 #[derive(Debug)]
 pub(crate) enum Heard {
     Changed,
+    Asked(Box<ElicitRequestParams>),
+    Logged(Box<LoggingMessageNotificationParam>),
 }
 
 /// A client's side.
 pub(crate) struct Ear {
     capabilities: ClientCapabilities,
     heard: mpsc::UnboundedSender<Heard>,
+    /// What is answered to questions, in this order; without an answer they stay open.
+    answers: Mutex<VecDeque<ElicitResult>>,
 }
 
 impl ClientHandler for Ear {
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        let _ = self.heard.send(Heard::Asked(Box::new(request)));
+        let answer = self.answers.lock().unwrap().pop_front();
+        match answer {
+            Some(answer) => Ok(answer),
+            None => std::future::pending().await,
+        }
+    }
+
+    async fn on_logging_message(
+        &self,
+        params: LoggingMessageNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        let _ = self.heard.send(Heard::Logged(Box::new(params)));
+    }
+
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
         let _ = self.heard.send(Heard::Changed);
     }
@@ -77,10 +110,24 @@ pub(crate) async fn connect_with(
     let server = server.clone();
     let (input, output) = tokio::io::split(ours);
     tokio::spawn(server.serve_over(input, output));
+    connect_over(theirs, era, capabilities).await
+}
+
+/// Connects a client of an era over any transport.
+pub(crate) async fn connect_over<T, E, A>(
+    transport: T,
+    era: Era,
+    capabilities: ClientCapabilities,
+) -> Client
+where
+    T: IntoTransport<RoleClient, E, A>,
+    E: std::error::Error + Send + Sync + 'static,
+{
     let (sender, heard) = mpsc::unbounded_channel();
     let ear = Ear {
         capabilities,
         heard: sender,
+        answers: Mutex::default(),
     };
     let mode = match era {
         Era::Legacy => ClientLifecycleMode::Initialize,
@@ -88,7 +135,7 @@ pub(crate) async fn connect_with(
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],
         },
     };
-    let service = ear.serve_with_lifecycle(theirs, mode).await.unwrap();
+    let service = ear.serve_with_lifecycle(transport, mode).await.unwrap();
     let subscription = match era {
         Era::Legacy => None,
         Era::Modern => {
@@ -133,6 +180,46 @@ impl Client {
         tokio::time::timeout(SOON, told).await.unwrap();
     }
 
+    /// Answers a coming question.
+    pub(crate) fn will_say(&self, answer: ElicitResult) {
+        let mut answers = self.service.service().answers.lock().unwrap();
+        answers.push_back(answer);
+    }
+
+    /// What was logged until the message with these words.
+    pub(crate) async fn logged_until(
+        &mut self,
+        words: &str,
+    ) -> Vec<LoggingMessageNotificationParam> {
+        let mut all = Vec::new();
+        let logged = async {
+            loop {
+                if let Heard::Logged(logged) = self.heard.recv().await.unwrap() {
+                    let last = logged.data["message"].as_str().unwrap().contains(words);
+                    all.push(*logged);
+                    if last {
+                        return;
+                    }
+                }
+            }
+        };
+        let ended = tokio::time::timeout(SOON, logged).await;
+        assert!(ended.is_ok(), "{all:?}");
+        all
+    }
+
+    /// Waits for a question that was asked.
+    pub(crate) async fn asked(&mut self) -> ElicitRequestParams {
+        let asked = async {
+            loop {
+                if let Heard::Asked(asked) = self.heard.recv().await.unwrap() {
+                    return *asked;
+                }
+            }
+        };
+        tokio::time::timeout(SOON, asked).await.unwrap()
+    }
+
     /// Calls a tool and waits for its result.
     pub(crate) async fn call(&self, tool: &str, arguments: Json) -> CallToolResult {
         let called = self.service.call_tool(request(tool, arguments));
@@ -173,6 +260,11 @@ pub(crate) fn calling(name: &str, tool: &str, more: &str) -> Arc<Graph> {
     graph(name, &nodes)
 }
 
+/// A graph that asks before it calls.
+pub(crate) fn approving(name: &str) -> Arc<Graph> {
+    calling(name, "work", ", approval: it acts")
+}
+
 /// A graph that calls nothing.
 pub(crate) fn pure(name: &str) -> Arc<Graph> {
     graph(
@@ -208,4 +300,14 @@ pub(crate) fn serving(toolsets: &[Toolset], graphs: Vec<Arc<Graph>>) -> Server {
 pub(crate) fn over(engine: Engine, toolsets: &[Toolset], graphs: Vec<Arc<Graph>>) -> Server {
     let graphs = graphs.into_iter().map(|graph| (graph, Value::Null));
     Server::new(engine, About::default(), toolsets, graphs).unwrap()
+}
+
+/// A client that can show forms.
+pub(crate) fn forms() -> ClientCapabilities {
+    ClientCapabilities::builder().enable_elicitation().build()
+}
+
+/// A form that was filled in.
+pub(crate) fn filled(content: Json) -> ElicitResult {
+    ElicitResult::new(ElicitationAction::Accept).with_content(content)
 }

@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tramline_core::Value;
 use tramline_core::flaw::Severity;
+use tramline_core::formats::Elsewhere;
 use tramline_core::formats::yaml_graph::Document;
 use tramline_core::graph::Graph;
+use tramline_engine::seams::Callable;
 use tramline_mcp::server::About;
 
 /// Documents that can be served.
@@ -39,10 +41,10 @@ impl Readings {
         };
         let mut read = Vec::new();
         for path in files {
-            match documents::read(path, &elsewhere) {
-                Ok((document, shown)) => read.push(Reading {
+            match documents::read(path, Elsewhere::Configured(&elsewhere)) {
+                Ok((whole, shown)) => read.push(Reading {
                     path: path.clone(),
-                    document,
+                    document: whole.document,
                     shown,
                 }),
                 Err(Ok(flawed)) => unusable.flawed.push(flawed),
@@ -56,11 +58,11 @@ impl Readings {
         Ok(Self(read))
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Reading> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Reading> + Clone {
         self.0.iter()
     }
 
-    pub(super) fn documents(&self) -> impl Iterator<Item = &Document> {
+    pub(super) fn documents(&self) -> impl Iterator<Item = &Document> + Clone {
         self.iter().map(|reading| &reading.document)
     }
 
@@ -73,6 +75,12 @@ impl Readings {
             graphs.collect::<Vec<_>>()
         };
         self.iter().flat_map(with_origin).collect()
+    }
+
+    /// Every graph as others can call it, with where it is to be found again.
+    pub(super) fn callables(&self, config: &Config) -> impl Iterator<Item = Callable> {
+        let graphs = self.graphs(config).into_iter();
+        graphs.map(|(graph, origin)| Callable { graph, origin })
     }
 
     /// One document speaks for itself; several are served under our name.

@@ -69,10 +69,9 @@ impl Stage {
             .server
             .prepare(readings.about(), readings.graphs(&self.config))
             .map_err(|taken| Unusable::from(taken.to_string()))?;
-        // Servers first: no graph is offered before what it calls is there.
+        // First what graphs call: none is offered before that is there.
         self.equipment.servers.replace(servers);
-        let workflows = readings.documents().flat_map(wire::callables);
-        self.shelf.replace(workflows);
+        self.shelf.replace(readings.callables(&self.config));
         self.server.offer(prepared);
         output::say("the edited files are served");
         Ok(readings)

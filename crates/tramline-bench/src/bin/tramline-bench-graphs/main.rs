@@ -1,0 +1,75 @@
+//! Measures graphs served as tools, next to another server of the same documents.
+//!
+//! `cargo xtask bench graphs` installs the other one, builds ours as it is shipped and runs this.
+//! Both answer the same calls of the same documents in the same minute, turn about. What disturbs a
+//! busy machine only ever adds, so every figure is the least of several turns.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a measuring tool speaks on its standard streams"
+)]
+
+use anyhow::{Context, Result, bail};
+use report::{Aim, Report};
+use std::path::PathBuf;
+
+mod documents;
+mod echo;
+mod http;
+#[path = "../../report.rs"]
+mod report;
+mod talk;
+mod turns;
+
+fn main() -> Result<()> {
+    let mut json = false;
+    let mut peer = None;
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            echo::STDIO => return echo::stdio(),
+            echo::HTTP => return echo::http(),
+            "--json" => json = true,
+            "--peer" => peer = arguments.next().map(PathBuf::from),
+            other => bail!("`{other}` is not known; there are --json and --peer MAIN_JS"),
+        }
+    }
+    let peer = peer.context("--peer names the other server's program")?;
+    let mut report = Report::new(!json);
+    turns::measure(&mut report, &peer)?;
+    http::measure(&mut report)?;
+    if json {
+        println!("{}", report.to_json());
+    } else {
+        println!("{}", report.verdict());
+    }
+    Ok(())
+}
+
+/// A program that was built beside this one.
+fn beside(name: &str) -> Result<PathBuf> {
+    let path = std::env::current_exe()?.with_file_name(name);
+    anyhow::ensure!(path.is_file(), "{} is not built", path.display());
+    Ok(path)
+}
+
+/// Adds both sides of a figure, and how many times ours goes into theirs.
+fn side_by_side(
+    report: &mut Report,
+    name: &str,
+    unit: &'static str,
+    ours: f64,
+    theirs: f64,
+    aim: f64,
+) {
+    report.add(format!("{name}, ours"), ours, unit, Aim::None);
+    report.add(format!("{name}, mcpgraph"), theirs, unit, Aim::None);
+    let times = theirs / ours.max(f64::MIN_POSITIVE);
+    report.add(
+        format!("{name}, how many times less"),
+        times,
+        "x",
+        Aim::Over(aim),
+    );
+}

@@ -1,0 +1,88 @@
+//! A server in a process of its own and both ends of the talk with it.
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A server that is being talked to over its standard streams.
+pub(crate) struct Talk {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+    line: String,
+    id: u64,
+}
+
+impl Talk {
+    /// Starts a server and shakes hands with it.
+    pub(crate) fn start(command: &mut Command) -> Result<Self> {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .with_context(|| format!("starting {command:?}"))?;
+        let stdin = child.stdin.take().context("stdin")?;
+        let stdout = BufReader::new(child.stdout.take().context("stdout")?);
+        let mut talk = Self {
+            child,
+            stdin,
+            stdout,
+            line: String::new(),
+            id: 0,
+        };
+        talk.ask(
+            "initialize",
+            &json!({
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": {"name": "bench", "version": "1"}}),
+        )?;
+        writeln!(
+            talk.stdin,
+            r#"{{"jsonrpc":"2.0","method":"notifications/initialized"}}"#
+        )?;
+        Ok(talk)
+    }
+
+    /// Asks and waits for the answer.
+    pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Result<Value> {
+        self.id += 1;
+        let request = json!({"jsonrpc": "2.0", "id": self.id, "method": method, "params": params});
+        writeln!(self.stdin, "{request}")?;
+        loop {
+            self.line.clear();
+            ensure!(
+                self.stdout.read_line(&mut self.line)? > 0,
+                "the server is gone"
+            );
+            if !self.line.contains("\"id\"") {
+                continue;
+            }
+            let mut answer: Value = serde_json::from_str(&self.line)?;
+            if answer["id"] == self.id {
+                ensure!(answer.get("error").is_none(), "{answer}");
+                return Ok(answer["result"].take());
+            }
+        }
+    }
+
+    /// Calls a tool with a number and gives the number that came back, and how long it took.
+    pub(crate) fn call(&mut self, tool: &str, n: u64) -> Result<(u64, Duration)> {
+        let params = json!({"name": tool, "arguments": {"n": n}});
+        let began = Instant::now();
+        let result = self.ask("tools/call", &params)?;
+        let took = began.elapsed();
+        let given = result["structuredContent"]["n"].as_f64();
+        let given = given.with_context(|| format!("no number in {result}"))?;
+        Ok((given as u64, took))
+    }
+}
+
+impl Drop for Talk {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

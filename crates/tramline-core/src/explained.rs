@@ -1,0 +1,146 @@
+//! How a value came about, as a tree that can be drawn or sent: for expressions and rules alike.
+
+use crate::run::Run;
+use crate::scope::{self, Moment, View};
+use std::cell::Cell;
+use tramline_expr::{
+    Explanation, ExprError, Expression, Host, Limits, Map, NoHost, Rule, RuleExplanation, Value,
+};
+
+/// A part of an evaluation with what it came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explained {
+    /// The source of the part, or the operator of a rule.
+    pub what: String,
+    /// What it came to; nothing if that is undefined, or an error.
+    pub value: Option<Value>,
+    /// The parts it was made of.
+    pub below: Vec<Explained>,
+}
+
+impl Explained {
+    /// The tree of an expression.
+    pub fn expression(source: &str, told: &Explanation) -> Self {
+        let text = source.get(told.span.clone()).unwrap_or_default();
+        Self {
+            what: text.split_whitespace().collect::<Vec<_>>().join(" "),
+            value: told.value.clone(),
+            below: told
+                .children
+                .iter()
+                .map(|child| Self::expression(source, child))
+                .collect(),
+        }
+    }
+
+    /// The tree of a rule.
+    pub fn rule(told: &RuleExplanation) -> Self {
+        let what = match told.operator.as_str() {
+            "" => "value",
+            operator => operator,
+        };
+        Self {
+            what: what.to_owned(),
+            value: told.value.clone(),
+            below: told.children.iter().map(Self::rule).collect(),
+        }
+    }
+
+    /// The tree as data: `what`, `value`, `children`.
+    pub fn to_value(&self) -> Value {
+        let mut told = Map::new();
+        told.insert("what", self.what.as_str().into());
+        told.insert("value", self.value.clone().unwrap_or_default());
+        if !self.below.is_empty() {
+            told.insert(
+                "children",
+                Value::array(self.below.iter().map(Self::to_value)),
+            );
+        }
+        told.into()
+    }
+}
+
+/// Something to be tried out: JSONata as text, or a JSON Logic rule.
+#[derive(Clone, Copy, Debug)]
+pub enum Trial<'a> {
+    /// JSONata.
+    Expression(&'a str),
+    /// JSON Logic.
+    Rule(&'a Value),
+}
+
+/// What it is tried out on.
+#[derive(Clone, Copy)]
+pub enum On<'a> {
+    /// A value; the history functions are not there.
+    Value(&'a Value),
+    /// A run as it stands; its latest step is the one before.
+    Run(&'a Run),
+}
+
+/// What a trial came to.
+#[derive(Clone, Debug)]
+pub struct Tried {
+    /// The value; nothing if that is undefined.
+    pub result: Result<Option<Value>, ExprError>,
+    /// How it came about.
+    pub explained: Option<Explained>,
+}
+
+/// Tries an expression or a rule out, and tells how its value came about.
+pub fn try_out(trial: Trial<'_>, on: On<'_>, moment: Moment, limits: &Limits) -> Tried {
+    match on {
+        On::Value(value) => on_host(trial, value, &Plain(moment), limits),
+        On::Run(run) => {
+            let view = View {
+                run,
+                from: run.last_visit(),
+                moment,
+                draws: Cell::new(0),
+            };
+            on_host(trial, run.outputs(), &view, limits)
+        }
+    }
+}
+
+fn on_host(trial: Trial<'_>, data: &Value, host: &dyn Host, limits: &Limits) -> Tried {
+    let failed = |error| Tried {
+        result: Err(error),
+        explained: None,
+    };
+    match trial {
+        Trial::Expression(source) => match Expression::compile(source, scope::functions()) {
+            Err(error) => failed(error),
+            Ok(expression) => {
+                let (result, told) = expression.explain(data, host, limits);
+                let explained = told.map(|told| Explained::expression(source, &told));
+                Tried { result, explained }
+            }
+        },
+        Trial::Rule(rule) => match Rule::compile(rule, scope::functions()) {
+            Err(bad) => failed(bad.error),
+            Ok(rule) => Tried {
+                explained: Some(Explained::rule(&rule.explain(data, host, limits))),
+                result: rule.evaluate(data, host, limits).map(Some),
+            },
+        },
+    }
+}
+
+/// The moment alone: no run, so no history.
+struct Plain(Moment);
+
+impl Host for Plain {
+    fn call(&self, _: usize, _: &[Option<Value>]) -> Result<Option<Value>, String> {
+        Err("the history functions need a run to look back over".to_owned())
+    }
+
+    fn now_ms(&self) -> i64 {
+        self.0.now_ms
+    }
+
+    fn random(&self) -> f64 {
+        NoHost.random()
+    }
+}

@@ -1,0 +1,97 @@
+//! The types of nodes: which tool each one is.
+
+use crate::formats::Elsewhere;
+use crate::formats::yaml_graph::BUILTIN;
+use crate::ids::ToolName;
+use tramline_expr::{Str, Value};
+
+/// The version that a written IR says it has.
+pub(super) const IR_VERSION: &str = "0.1.0";
+
+/// The types that are built in.
+pub(super) const BUILTINS: [&str; 10] = [
+    "http",
+    "llm",
+    "shell",
+    "read-file",
+    "write-file",
+    "copy-file",
+    "move-file",
+    "delete-file",
+    "list-directory",
+    "finalize_summary",
+];
+
+/// Names that a built-in tool's arguments have in older files.
+pub(super) const ARGUMENTS: [(&str, &str, &str); 3] = [
+    ("read-file", "file_path", "path"),
+    ("write-file", "file_path", "path"),
+    ("list-directory", "directory", "path"),
+];
+
+/// Names that parts of a built-in tool's output have in older files.
+pub(super) const OUTPUTS: [(&str, &str, &str); 3] = [
+    ("http", "response", "body"),
+    ("http", "status_code", "status"),
+    ("http", "response_headers", "headers"),
+];
+
+/// The names of all servers that are configured, in the document or elsewhere.
+pub(super) fn known_servers(servers: &Value, elsewhere: Elsewhere<'_>) -> Vec<Str> {
+    let own = servers.as_object().into_iter().flat_map(|map| map.keys());
+    let others = match elsewhere {
+        Elsewhere::Configured(names) => names,
+        Elsewhere::Any => &[],
+    };
+    own.chain(others).cloned().collect()
+}
+
+/// The tool that a type stands for.
+pub(super) fn tool(kind: &str, servers: &[Str]) -> Option<ToolName> {
+    if BUILTINS.contains(&kind) {
+        return Some(ToolName::new(BUILTIN, kind));
+    }
+    if let Some((server, tool)) = kind.split_once(':') {
+        return (!server.is_empty() && !tool.is_empty()).then(|| ToolName::new(server, tool));
+    }
+    let rest = kind.strip_prefix("mcp-")?;
+    // A server's name may have hyphens itself, so those that are known are tried first.
+    let after = |server: &Str| {
+        Some((
+            server.clone(),
+            rest.strip_prefix(server.as_str())?.strip_prefix('-')?,
+        ))
+    };
+    let known = servers.iter().filter_map(after);
+    if let Some((server, tool)) = known.max_by_key(|(server, _)| server.len()) {
+        return (!tool.is_empty()).then(|| ToolName::new(server, tool));
+    }
+    let (server, tool) = rest.split_once('-')?;
+    (!server.is_empty() && !tool.is_empty()).then(|| ToolName::new(server, tool))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_name_tools() {
+        let servers = ["slack".into(), "slack-team".into()];
+        let cases = [
+            ("http", Some("builtin:http")),
+            ("files:read", Some("files:read")),
+            (
+                "mcp-slack-team-send-message",
+                Some("slack-team:send-message"),
+            ),
+            ("mcp-slack-send", Some("slack:send")),
+            ("mcp-github-create-issue", Some("github:create-issue")),
+            ("mcp-github", None),
+            ("teleport", None),
+        ];
+        for (kind, name) in cases {
+            let found = tool(kind, &servers).map(|name| name.to_string());
+            assert_eq!(found.as_deref(), name, "{kind}");
+        }
+    }
+}

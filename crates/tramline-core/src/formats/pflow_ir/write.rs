@@ -1,0 +1,431 @@
+//! A workflow written as an IR, with what such a document cannot say.
+
+use super::nodes::{END, SWITCH, TRANSFORM};
+use super::templates::{INDEX, SIGN};
+use super::types::{BUILTINS, IR_VERSION};
+use crate::formats::reference::{
+    Operand, Path, Piece, Reference, Step, path_of, pieces_of, reference_of, steps,
+};
+use crate::formats::yaml_graph::BUILTIN;
+use crate::formats::yaml_graph::write::{bounds, care};
+use crate::formats::{Lost, Written};
+use crate::ids::ToolName;
+use crate::workflow::{
+    Action, Choice, DEFAULT_LABEL, Each, Edge, ItemFailures, Join, Node, Template, Unhandled,
+    WORKFLOW_SERVER as WORKFLOWS, Workflow,
+};
+use std::collections::HashSet;
+use tramline_expr::{Map, Str, Value};
+
+/// Writes a workflow as an IR.
+pub fn write(servers: &Value, workflow: &Workflow) -> Written {
+    let mut lost = Lost::default();
+    let mut root = Map::new();
+    root.insert("ir_version", IR_VERSION.into());
+    root.insert("name", workflow.name.clone().into());
+    for (key, text) in [
+        ("title", &workflow.title),
+        ("description", &workflow.description),
+    ] {
+        if let Some(text) = text {
+            root.insert(key, text.clone().into());
+        }
+    }
+    let mut inputs = workflow
+        .input_schema
+        .as_ref()
+        .map_or_else(Map::new, |schema| inputs(schema, &mut lost));
+    if workflow.output_schema.is_some() {
+        lost.add("the schema of the result");
+    }
+    match workflow.unhandled {
+        Unhandled::EndsRun => {}
+        Unhandled::SkipsDependents => {
+            lost.add("that a failure skips only what depends on it: here it ends the run");
+        }
+    }
+    let is = |action: Action| move |node: &&Node| node.action == action;
+    let entry = workflow
+        .nodes
+        .iter()
+        .find(is(Action::Entry))
+        .map(|node| &node.id);
+    let limits = bounds(&workflow.limits, &mut lost);
+    let exits = workflow.nodes.iter().filter(is(Action::Exit));
+    let mut writer = Writer {
+        workflow,
+        entry,
+        ids: workflow.nodes.iter().map(|node| node.id.as_str()).collect(),
+        item: None,
+        used: Vec::new(),
+        exits: exits.map(|node| node.id.as_str()).collect(),
+        spelt: false,
+        lost: &mut lost,
+    };
+    writer.spelt = writer.must_spell_ends();
+    let nodes: Vec<_> = workflow
+        .nodes
+        .iter()
+        .filter_map(|node| writer.node(node))
+        .collect();
+    let (edges, start) = (writer.edges(), writer.start());
+    for name in writer.used {
+        // What the schema is silent about may be given or not.
+        if !inputs.contains_key(&name) {
+            inputs.insert(name, Value::object([("required", false.into())]));
+        }
+    }
+    if !inputs.is_empty() {
+        root.insert("inputs", inputs.into());
+    }
+    if let Some(limits) = limits {
+        root.insert("executionLimits", limits);
+    }
+    if servers.as_object().is_some_and(|map| !map.is_empty()) {
+        root.insert("mcpServers", servers.clone());
+    }
+    root.insert("nodes", nodes.into());
+    root.insert("edges", edges.into());
+    if let Some(start) = start {
+        root.insert("start_node", start.into());
+    }
+    Written {
+        text: Value::from(root).to_json_pretty() + "\n",
+        lost: lost.told(),
+    }
+}
+
+/// The inputs that a schema describes.
+fn inputs(schema: &Value, lost: &mut Lost) -> Map {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let required = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .unwrap_or_default();
+    let mut inputs = Map::new();
+    for (name, of) in properties.into_iter().flat_map(Map::iter) {
+        let mut input = Map::new();
+        for (key, value) in of.as_object().into_iter().flat_map(Map::iter) {
+            match key.as_str() {
+                "type" if value.as_str().is_some() => input.insert(key.clone(), value.clone()),
+                "description" | "default" => input.insert(key.clone(), value.clone()),
+                _ => {
+                    lost.add(format!("`{key}` of the input `{name}`"));
+                    None
+                }
+            };
+        }
+        if of.get("default").is_none() {
+            let needed = required.iter().any(|key| key.as_str() == Some(name));
+            input.insert("required", needed.into());
+        }
+        inputs.insert(name.clone(), input.into());
+    }
+    inputs
+}
+
+struct Writer<'a> {
+    workflow: &'a Workflow,
+    entry: Option<&'a Str>,
+    ids: HashSet<&'a str>,
+    /// What the item is called in the node that is being written.
+    item: Option<Str>,
+    /// The inputs that were referred to.
+    used: Vec<Str>,
+    exits: HashSet<&'a str>,
+    /// Whether the ends are written: a node that leads nowhere else needs none.
+    spelt: bool,
+    lost: &'a mut Lost,
+}
+
+impl Writer<'_> {
+    /// Whether some way to an end is taken only by its label, or beside another.
+    fn must_spell_ends(&self) -> bool {
+        let is_exit = |id: &Str| self.exits.contains(id.as_str());
+        let edges = || self.workflow.edges.iter();
+        let plain = |edge: &&Edge| edge.label == DEFAULT_LABEL;
+        let on: HashSet<&str> = edges()
+            .filter(plain)
+            .filter(|edge| !is_exit(&edge.to))
+            .map(|edge| edge.from.as_str())
+            .collect();
+        edges().filter(|edge| is_exit(&edge.to)).any(|edge| {
+            let from = edge.from.as_str();
+            !plain(&edge) || on.contains(from) || Some(&edge.from) == self.entry
+        })
+    }
+
+    /// One call for each of many items.
+    fn batch(&mut self, node: &Node, each: &Each) -> Option<Value> {
+        let items = self.template(node, &each.items)?;
+        let handling = match each.failures {
+            ItemFailures::Stop => "fail_fast",
+            ItemFailures::Keep => "continue",
+        };
+        Some(Value::object([
+            ("items", items),
+            ("as", each.name.clone().into()),
+            ("parallel", (each.width > 1).into()),
+            ("max_concurrent", each.width.into()),
+            ("error_handling", handling.into()),
+        ]))
+    }
+
+    fn node(&mut self, node: &Node) -> Option<Value> {
+        let batch = node.each.as_ref().and_then(|each| self.batch(node, each));
+        self.item = node.each.as_ref().map(|each| each.name.clone());
+        let (kind, params) = match &node.action {
+            Action::Exit if self.spelt => (END.to_owned(), Value::Null),
+            Action::Entry | Action::Exit => return None,
+            Action::Call { tool, arguments } => (type_of(tool), self.params(node, tool, arguments)),
+            Action::Wait(_) => {
+                self.lost.add(format!("that `{}` waits", node.id));
+                let params = Value::object([("expr", "$previousNode()".into())]);
+                (TRANSFORM.to_owned(), params)
+            }
+            Action::Compute { expression } => {
+                let params = Value::object([("expr", expression.clone().into())]);
+                (TRANSFORM.to_owned(), params)
+            }
+            Action::Choose { rules, otherwise } => {
+                let rule = |Choice { rule, label }: &Choice| {
+                    Value::object([("rule", rule.clone()), ("action", label.clone().into())])
+                };
+                let mut params = vec![("rules", Value::array(rules.iter().map(rule)))];
+                params.extend(otherwise.clone().map(|label| ("otherwise", label.into())));
+                (SWITCH.to_owned(), Value::object(params))
+            }
+        };
+        let mut map = Map::new();
+        map.insert("id", node.id.clone().into());
+        map.insert("type", kind.into());
+        if params.as_object().is_some_and(|params| !params.is_empty()) {
+            map.insert("params", params);
+        }
+        if let Some(batch) = batch {
+            map.insert("batch", batch);
+        }
+        if node.join == Join::All {
+            map.insert("join", "all".into());
+        }
+        if let Some(reason) = &node.approval {
+            map.insert("approval", reason.clone().into());
+        }
+        care(node, &mut map);
+        Some(map.into())
+    }
+
+    fn params(&mut self, node: &Node, tool: &ToolName, arguments: &Template) -> Value {
+        let params = match arguments {
+            Template::Expr(source) => {
+                self.no_form(node, source);
+                Value::object::<Str>([])
+            }
+            Template::Literal(_) | Template::Object(_) | Template::Array(_) => {
+                self.template(node, arguments).unwrap_or_default()
+            }
+        };
+        if tool.server == WORKFLOWS {
+            let name = ("workflow_name", Value::from(tool.tool.clone()));
+            return Value::object([name, ("inputs", params)]);
+        }
+        params
+    }
+
+    fn no_form(&mut self, node: &Node, source: &str) {
+        let id = &node.id;
+        self.lost.add(format!(
+            "the expression `{source}` in the arguments of `{id}`"
+        ));
+    }
+
+    fn template(&mut self, node: &Node, template: &Template) -> Option<Value> {
+        match template {
+            Template::Literal(value) => Some(escaped(value)),
+            Template::Expr(source) => {
+                let text = self.expression(source);
+                if text.is_none() {
+                    self.no_form(node, source);
+                }
+                text.map(Value::from)
+            }
+            Template::Object(fields) => {
+                let mut map = Map::new();
+                for (key, field) in fields {
+                    if let Some(value) = self.template(node, field) {
+                        map.insert(key.clone(), value);
+                    }
+                }
+                Some(map.into())
+            }
+            Template::Array(items) => {
+                let items = items.iter().filter_map(|item| self.template(node, item));
+                Some(Value::array(items.collect::<Vec<_>>()))
+            }
+        }
+    }
+
+    /// An expression as a text with `${…}` in it, where it has such a form.
+    fn expression(&mut self, source: &str) -> Option<String> {
+        // People write the same way with or without the root.
+        let plain = source.strip_prefix("$.").unwrap_or(source);
+        if let Some(path) = path_of(plain) {
+            return self.path(&path).map(|path| format!("{SIGN}{path}}}"));
+        }
+        if let Some(reference) = reference_of(plain) {
+            return self.reference(&reference);
+        }
+        let mut text = String::new();
+        for piece in pieces_of(plain)? {
+            match piece {
+                Piece::Text(part) => text.push_str(&part.replace(SIGN, "$${")),
+                Piece::Reference(reference) => {
+                    // A `$` before it would make it just text.
+                    if text.ends_with('$') {
+                        return None;
+                    }
+                    text.push_str(&self.reference(&reference)?);
+                }
+            }
+        }
+        Some(text)
+    }
+
+    fn reference(&mut self, reference: &Reference) -> Option<String> {
+        let mut parts = Vec::new();
+        for operand in &reference.operands {
+            parts.push(match operand {
+                Operand::Literal(value) => {
+                    let json = value.to_json();
+                    // What ends a reference early cannot stand in it.
+                    (!json.contains("??") && !json.contains('{')).then_some(json)?
+                }
+                Operand::Path(path) => self.path(path)?,
+            });
+        }
+        Some(format!("{SIGN}{}}}", parts.join(" ?? ")))
+    }
+
+    fn path(&mut self, path: &Path) -> Option<String> {
+        let mut steps = path.steps.as_slice();
+        let mut root = &path.root;
+        let index = Str::from(INDEX);
+        if path.variable {
+            match &self.item {
+                Some(_) if root == "index" => root = &index,
+                Some(item) if root == item && !self.ids.contains(item.as_str()) => {}
+                Some(_) | None => return None,
+            }
+        } else if Some(root) == self.entry {
+            let Some((Step::Key(name), rest)) = steps.split_first() else {
+                return None;
+            };
+            (root, steps) = (name, rest);
+            // A node of that name would be meant instead.
+            if self.ids.contains(root.as_str()) {
+                return None;
+            }
+            self.used.push(root.clone());
+        } else if !self.ids.contains(root.as_str()) {
+            return None;
+        }
+        let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+        if root.is_empty() || !root.chars().all(plain) {
+            return None;
+        }
+        let mut text = root.to_string();
+        for step in steps {
+            match step {
+                Step::Index(at) => text.push_str(&format!("[{at}]")),
+                Step::Key(key) if is_step(key) => text.push_str(&format!(".{key}")),
+                Step::Key(key) if !key.contains(['"', ']', '}', '?', '\\']) => {
+                    text.push_str(&format!("[\"{key}\"]"));
+                }
+                Step::Key(_) => return None,
+            }
+        }
+        Some(text)
+    }
+
+    fn edges(&self) -> Vec<Value> {
+        let mut edges = Vec::new();
+        for edge in &self.workflow.edges {
+            if Some(&edge.from) == self.entry {
+                continue;
+            }
+            if !self.spelt && self.exits.contains(edge.to.as_str()) {
+                continue;
+            }
+            let mut map = vec![
+                ("from", Value::from(edge.from.clone())),
+                ("to", edge.to.clone().into()),
+            ];
+            if edge.label != DEFAULT_LABEL {
+                map.push(("action", edge.label.clone().into()));
+            }
+            edges.push(Value::object(map));
+        }
+        edges
+    }
+
+    /// The one node that a run begins with.
+    fn start(&mut self) -> Option<Str> {
+        let led: HashSet<&str> = self
+            .workflow
+            .edges
+            .iter()
+            .map(|edge| edge.to.as_str())
+            .collect();
+        let starts: Vec<&Str> = match self.entry {
+            Some(entry) => {
+                let edges = self.workflow.edges.iter();
+                edges
+                    .filter(|edge| edge.from == *entry)
+                    .map(|edge| &edge.to)
+                    .collect()
+            }
+            None => {
+                let nodes = self.workflow.nodes.iter();
+                nodes
+                    .map(|node| &node.id)
+                    .filter(|id| !led.contains(id.as_str()))
+                    .collect()
+            }
+        };
+        for other in starts.iter().skip(1) {
+            self.lost.add(format!(
+                "that `{other}` starts at once: an IR has one start"
+            ));
+        }
+        starts.first().map(|start| (*start).clone())
+    }
+}
+
+fn is_step(key: &str) -> bool {
+    let dotted = format!(".{key}");
+    let (steps, length) = steps(&dotted);
+    steps.len() == 1 && length == dotted.len()
+}
+
+/// The type that stands for a tool.
+fn type_of(tool: &ToolName) -> String {
+    if tool.server == WORKFLOWS {
+        WORKFLOWS.to_owned()
+    } else if tool.server == BUILTIN && BUILTINS.contains(&tool.tool.as_str()) {
+        tool.tool.to_string()
+    } else {
+        tool.to_string()
+    }
+}
+
+/// A literal, with what would be read as a reference put so that it is not.
+fn escaped(value: &Value) -> Value {
+    match value {
+        Value::String(text) => text.replace(SIGN, "$${").into(),
+        Value::Array(items) => Value::array(items.iter().map(escaped)),
+        Value::Object(map) => {
+            Value::object(map.iter().map(|(key, value)| (key.clone(), escaped(value))))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}

@@ -1,0 +1,109 @@
+//! A picture as a Mermaid flowchart, which many viewers of Markdown draw.
+
+use super::{Kind, Picture, Shape};
+use std::collections::HashSet;
+use std::fmt::Write;
+
+/// Words that Mermaid takes for something else than an id.
+const RESERVED: [&str; 13] = [
+    "end",
+    "graph",
+    "flowchart",
+    "subgraph",
+    "style",
+    "linkstyle",
+    "classdef",
+    "class",
+    "click",
+    "call",
+    "href",
+    "default",
+    "direction",
+];
+
+/// The picture as Mermaid text.
+pub fn mermaid(picture: &Picture) -> String {
+    let ids = ids(picture);
+    let mut text = String::from("flowchart TD\n");
+    for (shape, id) in picture.shapes.iter().zip(&ids) {
+        let (open, close) = brackets(shape.kind);
+        let _ = writeln!(text, "    {id}{open}\"{}\"{close}", inside(shape));
+    }
+    for link in &picture.links {
+        let arrow = if link.failure { "-.->" } else { "-->" };
+        let label = match &link.label {
+            Some(label) => format!("|\"{}\"|", escape(label)),
+            None => String::new(),
+        };
+        let _ = writeln!(
+            text,
+            "    {} {arrow}{label} {}",
+            ids[link.from], ids[link.to]
+        );
+    }
+    text
+}
+
+fn brackets(kind: Kind) -> (&'static str, &'static str) {
+    match kind {
+        Kind::Entry => ("([", "])"),
+        Kind::Call => ("[", "]"),
+        Kind::Compute => ("[/", "/]"),
+        Kind::Choose => ("{", "}"),
+        Kind::Wait => ("{{", "}}"),
+        Kind::Exit => ("(((", ")))"),
+    }
+}
+
+fn inside(shape: &Shape) -> String {
+    let mut lines = vec![escape(&shape.id)];
+    lines.extend(shape.detail.as_deref().map(escape));
+    if !shape.notes.is_empty() {
+        lines.push(escape(&shape.notes.join(", ")));
+    }
+    lines.join("<br/>")
+}
+
+/// Text between double quotes: everything that Mermaid or HTML would read is an entity.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | ' ' => escaped.push(c),
+            '.' | ',' | ':' | '_' | '-' | '/' | '=' | '+' | '(' | ')' | '!' | '?' | '\'' | '$' => {
+                escaped.push(c);
+            }
+            _ if c.is_alphanumeric() || matches!(c, '…' | '≠' | '≤' | '≥') => {
+                escaped.push(c)
+            }
+            _ => {
+                let _ = write!(escaped, "#{};", u32::from(c));
+            }
+        }
+    }
+    escaped
+}
+
+/// An id for each node: its own where Mermaid takes it for one, otherwise a new one.
+fn ids(picture: &Picture) -> Vec<String> {
+    let own = |shape: &Shape| {
+        let mut letters = shape.id.chars();
+        let plain = letters.next().is_some_and(|c| c.is_ascii_alphabetic())
+            && letters.all(|c| c.is_ascii_alphanumeric() || c == '_');
+        (plain && !RESERVED.contains(&shape.id.to_lowercase().as_str())).then(|| shape.id.clone())
+    };
+    let mut taken: HashSet<String> = picture.shapes.iter().filter_map(own).collect();
+    let mut next = 0;
+    let mut fresh = || loop {
+        next += 1;
+        let id = format!("n{next}");
+        if taken.insert(id.clone()) {
+            return id;
+        }
+    };
+    picture
+        .shapes
+        .iter()
+        .map(|shape| own(shape).unwrap_or_else(&mut fresh))
+        .collect()
+}

@@ -1,0 +1,60 @@
+//! A JSON Logic rule in the words of a picture: short comparisons as people write them.
+
+use tramline_expr::Value;
+
+/// Deeper rules are shown as JSON: in a picture they would be cut anyway.
+const DEPTH_MAX: usize = 4;
+
+/// The rule as it stands on an edge.
+pub(super) fn said(rule: &Value) -> String {
+    say(rule, 0).unwrap_or_else(|| rule.to_json())
+}
+
+fn say(rule: &Value, depth: usize) -> Option<String> {
+    if depth > DEPTH_MAX {
+        return None;
+    }
+    let Value::Object(map) = rule else {
+        return Some(match rule {
+            Value::String(text) => format!("\"{text}\""),
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::Array(_)
+            | Value::Object(_) => rule.to_json(),
+        });
+    };
+    let (operator, given) = map.get_index(0).filter(|_| map.len() == 1)?;
+    let whole = std::slice::from_ref(given);
+    let arguments = given.as_array().unwrap_or(whole);
+    match (operator.as_str(), arguments) {
+        ("var", [Value::String(path), ..]) => Some(path.to_string()),
+        ("!", [one]) => Some(format!("not {}", say(one, depth + 1)?)),
+        ("!!", [one]) => say(one, depth + 1),
+        ("and" | "or", many) => {
+            let parts: Option<Vec<_>> = many.iter().map(|part| say(part, depth + 1)).collect();
+            Some(parts?.join(&format!(" {operator} ")))
+        }
+        (
+            "==" | "===" | "!=" | "!==" | "<" | "<=" | ">" | ">=" | "in" | "+" | "-" | "*" | "/"
+            | "%",
+            [left, right],
+        ) => {
+            let sign = match operator.as_str() {
+                "==" | "===" => "=",
+                "!=" | "!==" => "≠",
+                "<=" => "≤",
+                ">=" => "≥",
+                other => other,
+            };
+            let (left, right) = (say(left, depth + 1)?, say(right, depth + 1)?);
+            Some(format!("{left} {sign} {right}"))
+        }
+        ("<" | "<=", [low, middle, high]) => {
+            let sign = if operator == "<" { "<" } else { "≤" };
+            let [low, middle, high] = [low, middle, high].map(|part| say(part, depth + 1));
+            Some(format!("{} {sign} {} {sign} {}", low?, middle?, high?))
+        }
+        _ => None,
+    }
+}

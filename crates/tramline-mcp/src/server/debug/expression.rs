@@ -1,0 +1,78 @@
+//! Expressions tried out: over a value, or over a run as it stood at a step.
+
+use super::super::reply;
+use super::super::toolset::Means;
+use super::{at, run_id};
+use rmcp::model::CallToolResult;
+use std::time::{Duration, Instant};
+use tramline_core::explained::{On, Trial, Tried, try_out};
+use tramline_core::expr::Limits;
+use tramline_core::scope::Moment;
+use tramline_core::{Map, Value};
+use tramline_engine::{Fault, clock};
+
+/// How long a trial may take.
+const TRIAL_TIME: Duration = Duration::from_secs(2);
+
+pub(super) async fn test(means: Means, arguments: Value) -> CallToolResult {
+    reply::made(tried(&means, &arguments).await, None)
+}
+
+async fn tried(means: &Means, arguments: &Value) -> Result<Value, Fault> {
+    let trial = match (arguments.get("expression"), arguments.get("rule")) {
+        (Some(Value::String(source)), None) => Trial::Expression(source),
+        (None, Some(rule)) => Trial::Rule(rule),
+        _ => {
+            return Err(Fault::Refused(
+                "give either `expression` (JSONata) or `rule` (JSON Logic)".into(),
+            ));
+        }
+    };
+    let moment = Moment {
+        now_ms: clock::now_ms(),
+        seed: clock::random(),
+    };
+    let limits = Limits {
+        deadline: Some(Instant::now() + TRIAL_TIME),
+        ..Limits::default()
+    };
+    let tried = if arguments.get("run_id").is_some() {
+        let id = run_id(arguments, "run_id")?;
+        let loaded = match at(arguments) {
+            Some(at) => means.engine.load_at(&id, at).await?,
+            None => means.engine.load(&id).await?,
+        };
+        try_out(trial, On::Run(&loaded.run), moment, &limits)
+    } else {
+        let empty = Value::Null;
+        let context = arguments.get("context").unwrap_or(&empty);
+        try_out(trial, On::Value(context), moment, &limits)
+    };
+    let explain = arguments.get("explain").and_then(Value::as_bool);
+    Ok(told(tried, explain.unwrap_or(false)))
+}
+
+fn told(tried: Tried, explain: bool) -> Value {
+    let mut told = Map::new();
+    match tried.result {
+        Ok(value) => {
+            told.insert("valid", true.into());
+            told.insert("defined", value.is_some().into());
+            told.insert("value", value.unwrap_or_default());
+        }
+        Err(error) => {
+            told.insert("valid", false.into());
+            let mut wrong = Map::new();
+            wrong.insert("code", error.code.as_str().into());
+            wrong.insert("message", error.message.as_str().into());
+            if let Some(position) = error.position {
+                wrong.insert("position", position.into());
+            }
+            told.insert("error", wrong.into());
+        }
+    }
+    if let (Some(tree), true) = (tried.explained, explain) {
+        told.insert("explanation", tree.to_value());
+    }
+    told.into()
+}

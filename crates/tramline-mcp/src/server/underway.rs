@@ -1,0 +1,102 @@
+//! A run on its way for a caller, whichever process drives it.
+
+use std::sync::Arc;
+use std::time::Duration;
+use tramline_core::graph::Graph;
+use tramline_core::ids::{RunId, Seq};
+use tramline_core::run::Run;
+use tramline_engine::seams::Status;
+use tramline_engine::{Ended, Engine, Fault, Handle, Start};
+
+/// How often a run that others drive is looked at, beside when the store says that something
+/// happened: a process that dies says nothing.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// How far a caller has been told of a run: the last event, and how many notices that took.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Told {
+    pub(super) seen: Seq,
+    pub(super) count: u32,
+}
+
+/// A run on its way.
+pub(super) struct Underway {
+    /// Which one.
+    pub(super) run: RunId,
+    /// What it runs.
+    pub(super) graph: Arc<Graph>,
+    /// How far the caller has been told of it.
+    pub(super) told: Told,
+    /// Its driver, if that is in this process.
+    driver: Option<Handle>,
+}
+
+impl Underway {
+    /// Starts a run.
+    pub(super) async fn start(engine: &Engine, start: Start) -> Result<Self, Fault> {
+        let graph = Arc::clone(&start.graph);
+        let handle = engine.start(start).await?;
+        Ok(Self {
+            run: handle.run.clone(),
+            graph,
+            told: Told::default(),
+            driver: Some(handle),
+        })
+    }
+
+    /// Takes up a run from its journal.
+    pub(super) async fn take_up(engine: &Engine, id: &RunId) -> Result<Self, Fault> {
+        let Run { graph, seq, .. } = engine.load(id).await?.run;
+        Ok(Self {
+            run: id.clone(),
+            graph,
+            told: Told {
+                seen: seq,
+                count: 0,
+            },
+            driver: None,
+        })
+    }
+
+    /// Waits until the run ends or pauses, and drives it if it should go on and nobody does.
+    pub(super) async fn ended(&mut self, engine: &Engine) -> Result<Ended, Fault> {
+        let mut changes = engine.store().changes();
+        loop {
+            if let Some(driver) = self.driver.take() {
+                return driver.ended().await;
+            }
+            changes.mark_unchanged();
+            let row = engine.store().row(&self.run).await?;
+            let row = row.ok_or_else(|| Fault::NotFound(self.run.clone()))?;
+            match row.head.status {
+                Status::Running if row.driven => {}
+                Status::Running => {
+                    self.driver = drive(engine, &self.run).await?;
+                    continue;
+                }
+                Status::Paused if row.driven => {}
+                Status::Paused
+                | Status::Completed
+                | Status::Failed
+                | Status::Rejected
+                | Status::Aborted => {
+                    let Run {
+                        outcome, pauses, ..
+                    } = engine.load(&self.run).await?.run;
+                    let paused = || Ended::Paused(pauses.into_iter().collect());
+                    return Ok(outcome.map_or_else(paused, Ended::Finished));
+                }
+            }
+            let _ = tokio::time::timeout(LOOK_EVERY, changes.changed()).await;
+        }
+    }
+}
+
+/// Drives a run that may be driven here; nothing if another does or it is over.
+async fn drive(engine: &Engine, run: &RunId) -> Result<Option<Handle>, Fault> {
+    match engine.resume(run).await {
+        Ok(handle) => Ok(Some(handle)),
+        Err(Fault::Elsewhere { .. } | Fault::Over { .. }) => Ok(None),
+        Err(fault) => Err(fault),
+    }
+}

@@ -1,0 +1,84 @@
+//! Many clients of both eras at one address.
+
+use super::support::{ERAS, Era, approving, calling, connect_over, forms, serving, structured};
+use futures_util::future::join_all;
+use rmcp::transport::StreamableHttpClientTransport;
+use serde_json::json;
+use std::net::SocketAddr;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio_util::sync::CancellationToken;
+use tramline_mcp::server::{Http, Server, Toolset};
+
+/// Serves until the guard goes.
+async fn listen(server: Server, token: Option<&str>) -> (SocketAddr, tokio_util::sync::DropGuard) {
+    let stop = CancellationToken::new();
+    let http = Http {
+        address: "127.0.0.1:0".parse().unwrap(),
+        token: token.map(str::to_owned),
+    };
+    let listening = server.listen(http, stop.clone()).await.unwrap();
+    let address = listening.address;
+    tokio::spawn(listening.serve());
+    (address, stop.drop_guard())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_of_both_eras_are_served_side_by_side() {
+    let graphs = vec![calling("reads", "look", ""), approving("acts")];
+    let (address, _guard) = listen(serving(&[Toolset::Graphs], graphs), None).await;
+    let talk = |at: usize, era: Era| async move {
+        let url = format!("http://{address}/mcp");
+        let transport = StreamableHttpClientTransport::from_uri(url);
+        let client = connect_over(transport, era, forms()).await;
+        for round in 0..3 {
+            let read = client
+                .call("reads", json!({"at": at, "round": round}))
+                .await;
+            assert_eq!(
+                structured(&read),
+                &json!({"at": at, "round": round}),
+                "{era:?}"
+            );
+        }
+        client.will_say(super::support::filled(json!({"decision": "approve"})));
+        let acted = client.call("acts", json!({"at": at})).await;
+        assert_eq!(structured(&acted), &json!({"at": at}), "{era:?}");
+    };
+    let clients = (0..8).map(|at| talk(at, ERAS[at % 2]));
+    join_all(clients).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_reach_clients_over_http() {
+    for era in ERAS {
+        let graphs = vec![calling("reads", "look", "")];
+        let server = serving(&[Toolset::Graphs], graphs);
+        let (address, _guard) = listen(server.clone(), None).await;
+        let url = format!("http://{address}/mcp");
+        let transport = StreamableHttpClientTransport::from_uri(url);
+        let mut client = connect_over(transport, era, forms()).await;
+        assert_eq!(client.names().await, ["reads"]);
+        let newer = (calling("newer", "look", ""), tramline_core::Value::Null);
+        server.offer(server.prepare(Default::default(), [newer]).unwrap());
+        client.changed().await;
+        assert_eq!(client.names().await, ["newer"], "{era:?}");
+    }
+}
+
+/// The first line of the answer to a bare request.
+async fn status(address: SocketAddr, path: &str) -> String {
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer.lines().next().unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn health_needs_no_token_and_all_else_does() {
+    let (address, _guard) = listen(serving(&[], vec![]), Some("secret")).await;
+    assert!(status(address, "/healthz").await.contains("200"));
+    assert!(status(address, "/mcp").await.contains("401"));
+    assert!(!status(address, "/").await.contains("200"));
+}

@@ -1,0 +1,94 @@
+//! `tramline convert`: a document in another format, and what that format cannot say.
+
+use super::{Done, Exit, documents, output};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tramline_core::formats::yaml_graph::{self, Document};
+use tramline_core::formats::{Written, json_dag, pflow_ir};
+use tramline_core::graph::Graph;
+use tramline_core::picture::{Picture, mermaid};
+
+/// Write a document in another format.
+#[derive(clap::Args)]
+pub(super) struct Convert {
+    /// The document, in any format
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The tool, where the document has several and the format holds one
+    #[arg(value_name = "TOOL")]
+    tool: Option<String>,
+    /// The format to write
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    to: Target,
+    /// Write to this file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// What can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Target {
+    /// A YAML graph
+    Yaml,
+    /// A DAG of tasks, as JSON
+    Dag,
+    /// An IR, as JSON
+    Ir,
+    /// A Mermaid flowchart
+    Mermaid,
+}
+
+pub(super) fn main(verb: &Convert, json: bool) -> Done {
+    let read = documents::read_to_show(&verb.file, json)?;
+    let document = &read.document;
+    let named = match &verb.tool {
+        Some(name) => Some(documents::tool(document, name)?),
+        None => None,
+    };
+    let only = || {
+        named
+            .clone()
+            .map_or_else(|| documents::only_tool(document), Ok)
+    };
+    let written = match verb.to {
+        Target::Yaml => yaml(document, named.as_ref()),
+        Target::Dag => json_dag::write(&document.servers, &only()?.workflow),
+        Target::Ir => pflow_ir::write(&document.servers, &only()?.workflow),
+        Target::Mermaid => Written {
+            text: mermaid(&Picture::of(&only()?.workflow)),
+            lost: vec!["everything but the picture".to_owned()],
+        },
+    };
+    if let Some(path) = &verb.out {
+        output::write_file(path, &written.text)?;
+    }
+    if json {
+        let mut said = serde_json::json!({ "from": read.format.name(), "lost": written.lost });
+        match &verb.out {
+            Some(path) => said["out"] = path.display().to_string().into(),
+            None => said["text"] = written.text.into(),
+        }
+        output::line(&said);
+        return Ok(Exit::Done);
+    }
+    if verb.out.is_none() {
+        output::text_line(written.text.trim_end());
+    }
+    for what in &written.lost {
+        output::say(&format!("not carried over: {what}"));
+    }
+    Ok(Exit::Done)
+}
+
+/// A YAML graph holds any number of tools.
+fn yaml(document: &Document, named: Option<&Arc<Graph>>) -> Written {
+    let workflows: Vec<_> = match named {
+        Some(graph) => vec![&*graph.workflow],
+        None => document
+            .workflows
+            .iter()
+            .map(|graph| &*graph.workflow)
+            .collect(),
+    };
+    yaml_graph::write(&document.server, &document.servers, &workflows)
+}
