@@ -5,8 +5,8 @@
 
 use crate::clock;
 use crate::fault::Fault;
-use crate::ledger::{Ledger, head, status};
-use crate::seams::{Append, AppendError, Page, RunFilter, Store, Tools, Workflows};
+use crate::ledger::Ledger;
+use crate::seams::{Page, RunFilter, Store, Tools, Workflows};
 use crate::shelf::Shelf;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,7 +17,7 @@ use tokio_util::task::TaskTracker;
 use tramline_core::graph::{Graph, Patch};
 use tramline_core::ids::{Checkpoint, RunId, Seq};
 use tramline_core::journal::{
-    self, Answer, Entry, Event, Outcome, Parent, Pause, Policy, Started, Watch,
+    Answer, Entry, Event, Outcome, Parent, Pause, Policy, Started, Watch,
 };
 use tramline_core::run::Run;
 use tramline_core::{Str, Value};
@@ -30,6 +30,7 @@ mod fork;
 mod hold;
 mod load;
 mod options;
+mod say;
 
 pub(crate) use child::{Called, ChildCall};
 pub use debug::At;
@@ -38,9 +39,6 @@ pub use fork::{Branch, Branched, Effects};
 pub use hold::Handle;
 pub use load::Loaded;
 pub use options::{Options, Scratch};
-
-/// An append that others keep overtaking is given up after so many tries.
-const OVERTAKEN_MAX: usize = 64;
 
 /// Runs workflows. Clones share everything.
 #[derive(Clone)]
@@ -67,6 +65,8 @@ pub(crate) struct Live {
     pub(crate) word: Notify,
     /// The last event the driver knows of, its own unsent ones among them.
     pub(crate) known: AtomicU64,
+    /// How many are trying to append to its journal; the driver gives way to them.
+    pub(crate) wants: AtomicU64,
 }
 
 /// What a run is started with.
@@ -250,53 +250,6 @@ impl Engine {
             let _ = Box::pin(self.abort(&child, by.clone(), why.clone())).await;
         }
         Ok(())
-    }
-
-    /// Appends one event after whatever is there, if it may follow that.
-    async fn say(
-        &self,
-        id: &RunId,
-        mut event: impl FnMut(&Run) -> Result<Event, Fault>,
-    ) -> Result<(), Fault> {
-        for _ in 0..OVERTAKEN_MAX {
-            let Loaded { mut run, .. } = self.0.load(id).await?;
-            if run.outcome.is_some() {
-                return Err(Fault::Over {
-                    run: id.clone(),
-                    status: status(&run).as_str(),
-                });
-            }
-            let entry = Entry {
-                seq: run.seq + 1,
-                at_ms: clock::now_ms(),
-                event: event(&run)?,
-            };
-            run.apply(&entry)
-                .map_err(|illegal| Fault::Refused(illegal.message))?;
-            let mut body = Vec::new();
-            journal::encode(&entry, &mut body)?;
-            let (seen, last) = (run.seq - 1, run.seq);
-            let append = Append {
-                run: id.clone(),
-                seen,
-                last,
-                body,
-                head: head(&run),
-            };
-            match self.0.store.append(append).await {
-                Ok(()) => {
-                    if let Some(live) = self.0.live().get(id) {
-                        live.word.notify_one();
-                    }
-                    return Ok(());
-                }
-                Err(AppendError::Moved { .. }) => {}
-                Err(AppendError::Store(fault)) => return Err(fault.into()),
-            }
-        }
-        Err(Fault::Refused(format!(
-            "{id} moves on too fast to be reached; try again"
-        )))
     }
 
     pub(crate) fn of(inner: Arc<Inner>) -> Self {
