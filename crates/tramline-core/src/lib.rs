@@ -13,6 +13,7 @@ pub mod graph;
 pub mod ids;
 pub mod journal;
 pub mod layers;
+pub mod look;
 pub mod next;
 pub mod picture;
 pub mod question;

@@ -309,4 +309,15 @@ impl Run {
     pub fn visits(&self, node: NodeIx) -> u64 {
         self.history.count(Some(node))
     }
+
+    /// The nodes that are about to be entered.
+    pub fn ready(&self) -> impl Iterator<Item = NodeIx> + '_ {
+        self.flow.ready.iter().map(|token| token.node)
+    }
+
+    /// The visit before the one that is asked about, that comes next, or that would.
+    pub(crate) fn seen_from(&self) -> Option<u32> {
+        let token = self.asked.values().next().or(self.flow.ready.front());
+        token.map_or_else(|| self.last_visit(), |token| token.from)
+    }
 }

@@ -77,8 +77,10 @@ pub(crate) struct Driver {
     under_way: FuturesUnordered<BoxFuture<'static, Came>>,
     calls: HashMap<StepNo, Ticket>,
     tickets: u64,
-    /// Calls announced but not yet durably so.
+    /// Calls announced, and the events that must be durable before they leave.
     held: Vec<(Seq, StepNo)>,
+    /// The latest end of a call that may not be repeated.
+    settled_at: Seq,
     preparing: Vec<NodeIx>,
     /// Further attempts that are due and wait for the run's budget.
     put_off: Vec<StepNo>,
@@ -89,6 +91,8 @@ pub(crate) struct Driver {
     waiting_since: Option<Instant>,
     /// Others may have appended while a batch was under way.
     heard: bool,
+    /// Since when it has not held still.
+    busy_since: Instant,
 }
 
 /// A call that is under way.
@@ -113,8 +117,10 @@ impl Driver {
             calls: HashMap::new(),
             tickets: 0,
             heard: false,
+            busy_since: Instant::now(),
             waiting_since: None,
             held: Vec::new(),
+            settled_at: 0,
             preparing: Vec::new(),
             put_off: Vec::new(),
             unfound: HashMap::new(),
@@ -144,6 +150,7 @@ impl Driver {
 
     async fn turn(&mut self) -> Result<Ended, Fault> {
         loop {
+            self.give_way().await?;
             let decided = self.decide()?;
             self.live.known.store(self.run.seq, Ordering::Release);
             if self.ledger.durable > 0 {
@@ -338,6 +345,10 @@ impl Driver {
         let live = Arc::clone(&self.live);
         let stop = self.inner.stop.clone();
         let mut deadline = self.deadline.take().unwrap_or_else(|| self.time_left());
+        if self.ledger.is_settled() {
+            // Whoever wants to append can do so now.
+            self.busy_since = Instant::now();
+        }
         let woken = tokio::select! {
             biased;
             sent = self.ledger.sent(), if self.ledger.is_sending() => Woken::Sent(sent),

@@ -5,9 +5,9 @@
 
 use crate::clock;
 use crate::fault::Fault;
-use crate::ledger::{Ledger, head};
+use crate::ledger::Ledger;
 use crate::policy::Policy;
-use crate::seams::{Append, AppendError, Page, RunFilter, Store, Tools, Workflows};
+use crate::seams::{Page, RunFilter, Store, Tools, Workflows};
 use crate::shelf::Shelf;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,7 +18,7 @@ use tokio_util::task::TaskTracker;
 use tramline_core::Str;
 use tramline_core::graph::Patch;
 use tramline_core::ids::{Checkpoint, RunId, Seq};
-use tramline_core::journal::{self, Answer, Entry, Event, Outcome, Parent, Pause, Started};
+use tramline_core::journal::{Answer, Entry, Event, Outcome, Parent, Pause, Started};
 use tramline_core::run::Run;
 
 mod child;
@@ -31,6 +31,7 @@ mod hold;
 mod load;
 mod options;
 mod quota;
+mod say;
 mod start;
 
 pub(crate) use child::{Called, ChildCall};
@@ -42,9 +43,6 @@ pub use load::Loaded;
 pub use options::{Options, Scratch};
 pub use quota::Quota;
 pub use start::Start;
-
-/// An append that others keep overtaking is given up after so many tries.
-const OVERTAKEN_MAX: usize = 64;
 
 /// Runs workflows. Clones share everything.
 #[derive(Clone)]
@@ -75,6 +73,8 @@ pub(crate) struct Live {
     pub(crate) known: AtomicU64,
     /// Whether the store has its beginning.
     pub(crate) kept: AtomicBool,
+    /// How many are trying to append to its journal; the driver gives way to them.
+    pub(crate) wants: AtomicU64,
 }
 
 impl Engine {
@@ -237,60 +237,6 @@ impl Engine {
             let _ = Box::pin(self.abort(&child, by.clone(), why.clone())).await;
         }
         Ok(())
-    }
-
-    /// Appends what somebody has to say about a run, if its time is not over.
-    async fn say(
-        &self,
-        id: &RunId,
-        event: impl FnMut(&Run) -> Result<Event, Fault>,
-    ) -> Result<(), Fault> {
-        self.steerable(id).await?;
-        self.append_word(id, event).await
-    }
-
-    /// Appends one event after whatever is there, if it may follow that.
-    async fn append_word(
-        &self,
-        id: &RunId,
-        mut event: impl FnMut(&Run) -> Result<Event, Fault>,
-    ) -> Result<(), Fault> {
-        for _ in 0..OVERTAKEN_MAX {
-            let Loaded { mut run, .. } = self.0.load(id).await?;
-            if run.outcome.is_some() {
-                return Err(expiry::over(&run));
-            }
-            let entry = Entry {
-                seq: run.seq + 1,
-                at_ms: clock::now_ms(),
-                event: event(&run)?,
-            };
-            run.apply(&entry)
-                .map_err(|illegal| Fault::Refused(illegal.message))?;
-            let mut body = Vec::new();
-            journal::encode(&entry, &mut body)?;
-            let (seen, last) = (run.seq - 1, run.seq);
-            let append = Append {
-                run: id.clone(),
-                seen,
-                last,
-                body,
-                head: head(&run),
-            };
-            match self.0.store.append(append).await {
-                Ok(()) => {
-                    if let Some(live) = self.0.live().get(id) {
-                        live.word.notify_one();
-                    }
-                    return Ok(());
-                }
-                Err(AppendError::Moved { .. }) => {}
-                Err(AppendError::Store(fault)) => return Err(fault.into()),
-            }
-        }
-        Err(Fault::Refused(format!(
-            "{id} moves on too fast to be reached; try again"
-        )))
     }
 
     pub(crate) fn of(inner: Arc<Inner>) -> Self {

@@ -45,9 +45,10 @@ impl Patch {
             let edges = first.map(|node| Edge::new(entry.id.clone(), node.id.clone()));
             workflow.edges.extend(edges);
         }
-        let (patched, _) = Graph::build(workflow)?;
-        match circle(&patched, graph.len()) {
-            None => Ok(patched),
+        let (mut grown, _) = Graph::build(workflow)?;
+        grown.memory.all |= graph.memory.all;
+        match circle(&grown, graph.len()) {
+            None => Ok(grown),
             Some(problem) => Err(vec![problem]),
         }
     }
