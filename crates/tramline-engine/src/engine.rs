@@ -6,6 +6,7 @@
 use crate::clock;
 use crate::fault::Fault;
 use crate::ledger::Ledger;
+use crate::policy::Policy;
 use crate::seams::{Page, RunFilter, Store, Tools, Workflows};
 use crate::shelf::Shelf;
 use std::collections::HashMap;
@@ -14,23 +15,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tramline_core::graph::{Graph, Patch};
+use tramline_core::Str;
+use tramline_core::graph::Patch;
 use tramline_core::ids::{Checkpoint, RunId, Seq};
-use tramline_core::journal::{
-    Answer, Entry, Event, Outcome, Parent, Pause, Policy, Started, Watch,
-};
+use tramline_core::journal::{Answer, Entry, Event, Outcome, Parent, Pause, Started};
 use tramline_core::run::Run;
-use tramline_core::{Str, Value};
 
 mod child;
 mod close;
 mod debug;
+mod expiry;
 mod follow;
 mod fork;
 mod hold;
 mod load;
 mod options;
+mod quota;
 mod say;
+mod start;
 
 pub(crate) use child::{Called, ChildCall};
 pub use debug::At;
@@ -39,6 +41,8 @@ pub use fork::{Branch, Branched, Effects};
 pub use hold::Handle;
 pub use load::Loaded;
 pub use options::{Options, Scratch};
+pub use quota::Quota;
+pub use start::Start;
 
 /// Runs workflows. Clones share everything.
 #[derive(Clone)]
@@ -56,6 +60,8 @@ pub(crate) struct Inner {
     graphs: Mutex<load::GraphCache>,
     seeds: AtomicU64,
     watched: AtomicBool,
+    times: expiry::Times,
+    counted: quota::Counted,
 }
 
 /// A run that this process drives.
@@ -65,39 +71,10 @@ pub(crate) struct Live {
     pub(crate) word: Notify,
     /// The last event the driver knows of, its own unsent ones among them.
     pub(crate) known: AtomicU64,
+    /// Whether the store has its beginning.
+    pub(crate) kept: AtomicBool,
     /// How many are trying to append to its journal; the driver gives way to them.
     pub(crate) wants: AtomicU64,
-}
-
-/// What a run is started with.
-#[derive(Clone, Debug)]
-pub struct Start {
-    /// What to run.
-    pub graph: Arc<Graph>,
-    /// With what.
-    pub input: Value,
-    /// How to go on from step to step.
-    pub policy: Policy,
-    /// The caller's label that groups runs.
-    pub session: Option<Str>,
-    /// Where the document and its servers are to be found again, in the front end's own words.
-    pub origin: Value,
-    /// Where it is to halt.
-    pub watch: Option<Watch>,
-}
-
-impl Start {
-    /// An eager run.
-    pub fn new(graph: Arc<Graph>, input: Value) -> Self {
-        Self {
-            graph,
-            input,
-            policy: Policy::Eager,
-            session: None,
-            origin: Value::Null,
-            watch: None,
-        }
-    }
 }
 
 impl Engine {
@@ -124,11 +101,15 @@ impl Engine {
             graphs: Mutex::default(),
             seeds: AtomicU64::new(clock::random()),
             watched: AtomicBool::new(false),
+            times: Default::default(),
+            counted: Default::default(),
         }))
     }
 
     /// Begins a run. It is driven by this process from now on.
     pub async fn start(&self, start: Start) -> Result<Handle, Fault> {
+        self.note_ttl(start.ttl_ms).await?;
+        let _room = self.room().await?;
         let at_ms = clock::now_ms();
         let chance = u128::from(clock::random()) << 64 | u128::from(clock::random());
         self.begin(RunId::new(at_ms, chance), at_ms, start, None)
@@ -149,6 +130,9 @@ impl Engine {
             session,
             origin,
             watch,
+            budget,
+            ttl_ms,
+            owner,
         } = start;
         graph.check_input(&input).map_err(|flaws| Fault::BadInput {
             workflow: graph.workflow.name.to_string(),
@@ -164,6 +148,9 @@ impl Engine {
             parent,
             fork: None,
             watch,
+            budget,
+            ttl_ms,
+            owner,
         };
         let event = Event::Started(Box::new(started.clone()));
         let run = Run::begin(id, graph, started, at_ms)
@@ -280,6 +267,11 @@ impl Engine {
         &self.0.workflows
     }
 
+    /// What the operator says of tools, for front ends that call them outside of runs.
+    pub fn policy(&self) -> &Policy {
+        &self.0.options.policy
+    }
+
     /// The tools behind the engine.
     pub fn tools(&self) -> &Arc<dyn Tools> {
         &self.0.tools
@@ -294,7 +286,8 @@ fn waited_for(run: &Run) -> Vec<RunId> {
         | Pause::Approval { .. }
         | Pause::InDoubt { .. }
         | Pause::Break { .. }
-        | Pause::Effect { .. } => None,
+        | Pause::Effect { .. }
+        | Pause::Budget { .. } => None,
     };
     run.pauses.values().filter_map(child).collect()
 }

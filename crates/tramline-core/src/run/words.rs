@@ -1,10 +1,10 @@
 //! What words from outside change: take-overs, questions, answers, patches.
 
 use super::flow::{Flow, Leave};
-use super::{Layer, Run, Stage};
+use super::{Layer, Run, Stage, Token};
 use crate::graph::Patch;
 use crate::ids::Seq;
-use crate::journal::{Answer, Entry, Outcome, Pause};
+use crate::journal::{Answer, Entry, Outcome, Pause, Policy};
 use crate::question;
 use std::sync::Arc;
 
@@ -29,6 +29,7 @@ impl Run {
     pub(super) fn paused(&mut self, entry: &Entry, pause: &Pause) -> Result<(), String> {
         match pause {
             Pause::Layer { .. } => {}
+            Pause::Budget { .. } => self.stalled = Some(entry.seq),
             Pause::Approval { node, .. } | Pause::Break { node, .. } | Pause::Effect { node } => {
                 let token = self.take(*node)?;
                 self.asked.insert(entry.seq, token);
@@ -63,6 +64,12 @@ impl Run {
                     left: self.flow.ready.len(),
                 };
             }
+            (Pause::Budget { what, .. }, Answer::Extend { budget })
+                if budget.part(*what).is_some_and(|more| more > 0) =>
+            {
+                self.budget.extend(budget);
+                self.stalled = None;
+            }
             (Pause::Approval { .. }, Answer::Proceed) => {
                 self.let_go(pause, |leave| leave.approved = true);
             }
@@ -86,11 +93,20 @@ impl Run {
                 Some(item) => self.item_done(item, output.clone())?,
                 None => self.step_ended(*node, None, output.clone()),
             },
-            (Pause::Layer { .. } | Pause::Approval { .. }, Answer::Retry | Answer::Skip { .. })
-            | (Pause::Break { .. } | Pause::Effect { .. }, Answer::Retry)
-            | (Pause::InDoubt { .. } | Pause::Child { .. }, Answer::Proceed) => {
-                let fitting = question::options(&asked).join(", ");
-                let message = format!("that is no answer to this question, which takes {fitting}");
+            (
+                Pause::Layer { .. } | Pause::Approval { .. },
+                Answer::Retry | Answer::Skip { .. } | Answer::Extend { .. },
+            )
+            | (Pause::Break { .. } | Pause::Effect { .. }, Answer::Retry | Answer::Extend { .. })
+            | (
+                Pause::InDoubt { .. } | Pause::Child { .. },
+                Answer::Proceed | Answer::Extend { .. },
+            )
+            | (
+                Pause::Budget { .. },
+                Answer::Proceed | Answer::Retry | Answer::Skip { .. } | Answer::Extend { .. },
+            ) => {
+                let message = unfitting(&asked);
                 self.pauses.insert(pause, asked);
                 return Err(message);
             }
@@ -107,11 +123,27 @@ impl Run {
         }
     }
 
+    /// Whether this is a moment at which the graph can grow.
+    fn may_grow(&self) -> Result<(), String> {
+        if self.verdict.is_some() {
+            return Err("the run is about to end; start another one".into());
+        }
+        let waits = self
+            .pauses
+            .values()
+            .any(|pause| matches!(pause, Pause::Layer { .. }));
+        match self.started.policy {
+            Policy::Layered if !waits => Err(
+                "a layer is under way; tasks are added while the run waits between two layers"
+                    .into(),
+            ),
+            Policy::Layered | Policy::Eager => Ok(()),
+        }
+    }
+
     /// Puts the patch in and lets the trail so far flow through the larger graph.
     pub(super) fn amended(&mut self, patch: &Patch) -> Result<(), String> {
-        if !self.graph.can_grow() {
-            return Err("this graph has an entry and exits; only graphs of tasks grow".into());
-        }
+        self.may_grow()?;
         let graph = Arc::new(patch.apply(&self.graph).map_err(|problems| {
             problems
                 .first()
@@ -131,9 +163,39 @@ impl Run {
             flow.take(node)
                 .ok_or("the patch changes what is being done")?;
         }
+        // What somebody said about visits that are about to begin still holds.
+        let told = |token: &&Token| token.leave != Leave::default();
+        for token in self.flow.ready.iter().filter(told) {
+            let again = flow.ready.iter_mut();
+            let mut again = again.filter(|again| again.leave == Leave::default());
+            match again.find(|again| again.node == token.node) {
+                Some(again) => again.leave = token.leave,
+                None => return Err("the patch changes what is about to be done".into()),
+            }
+        }
         self.history.grow(graph.len());
         self.flow = flow;
         self.graph = graph;
         Ok(())
+    }
+}
+
+/// Why an answer is none to what was asked.
+fn unfitting(asked: &Pause) -> String {
+    let fitting = question::options(asked).join(", ");
+    match asked {
+        Pause::Budget { what, .. } => format!(
+            "that is no answer to this question, which takes {fitting}; extend `{}`, since that is \
+             spent",
+            what.field()
+        ),
+        Pause::Layer { .. }
+        | Pause::Approval { .. }
+        | Pause::InDoubt { .. }
+        | Pause::Break { .. }
+        | Pause::Effect { .. }
+        | Pause::Child { .. } => {
+            format!("that is no answer to this question, which takes {fitting}")
+        }
     }
 }

@@ -82,6 +82,7 @@ impl Engine {
         started.by = self.0.options.name.clone();
         started.parent = None;
         started.watch = branch.watch;
+        let _room = self.room().await?;
         let handle = self.branch_off(past)?;
         Ok(Branched { handle, effects })
     }

@@ -3,10 +3,11 @@
 //! A run that never waits writes without a pause. Its driver gives way to whoever wants to be heard
 //! in its own process at once, and holds still for a moment now and then for those in others.
 
+use super::expiry::over;
 use super::{Engine, Live, Loaded};
 use crate::clock;
 use crate::fault::Fault;
-use crate::ledger::{head, status};
+use crate::ledger::head;
 use crate::seams::{Append, AppendError};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -37,8 +38,18 @@ impl Drop for Wish {
 }
 
 impl Engine {
-    /// Appends one event after whatever is there, if it may follow that.
+    /// Appends what somebody has to say about a run, if its time is not over.
     pub(super) async fn say(
+        &self,
+        id: &RunId,
+        event: impl FnMut(&Run) -> Result<Event, Fault>,
+    ) -> Result<(), Fault> {
+        self.steerable(id).await?;
+        self.append_word(id, event).await
+    }
+
+    /// Appends one event after whatever is there, if it may follow that.
+    pub(super) async fn append_word(
         &self,
         id: &RunId,
         mut event: impl FnMut(&Run) -> Result<Event, Fault>,
@@ -49,10 +60,7 @@ impl Engine {
         let began = Instant::now();
         while began.elapsed() < OVERTAKEN_MAX {
             if run.outcome.is_some() {
-                return Err(Fault::Over {
-                    run: id.clone(),
-                    status: status(&run).as_str(),
-                });
+                return Err(over(&run));
             }
             let entry = Entry {
                 seq: run.seq + 1,

@@ -6,12 +6,17 @@
     reason = "a test may fail loudly"
 )]
 
+mod budgets;
 mod calls;
 mod control;
 mod crashes;
 mod debugging;
+mod expiry;
 mod flat;
+mod growth;
 mod language;
 mod layers;
 mod overtaken;
+mod policy;
+mod quotas;
 mod support;

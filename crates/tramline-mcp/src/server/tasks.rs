@@ -95,7 +95,7 @@ pub(super) async fn cancel(shared: &Arc<Shared>, id: &str) -> Result<(), ErrorDa
     let run = find(shared, id).await?;
     let why = Some("the task was cancelled".to_owned());
     match shared.engine.abort(&run.id, "caller".into(), why).await {
-        Ok(()) | Err(Fault::Over { .. }) => Ok(()),
+        Ok(()) | Err(Fault::Over { .. } | Fault::Expired { .. }) => Ok(()),
         Err(fault) => Err(internal(&fault)),
     }
 }

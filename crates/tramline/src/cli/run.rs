@@ -308,6 +308,7 @@ fn flag(answer: &&str) -> &'static str {
         "proceed" => "--yes",
         "retry" => "--retry",
         "skip" => "--skip JSON",
+        "extend" => "--extend JSON",
         _ => "--no",
     }
 }
