@@ -332,6 +332,17 @@ impl Run {
         self.history.count(Some(node))
     }
 
+    /// The nodes that are about to be entered.
+    pub fn ready(&self) -> impl Iterator<Item = NodeIx> + '_ {
+        self.flow.ready.iter().map(|token| token.node)
+    }
+
+    /// The visit before the one that is asked about, that comes next, or that would.
+    pub(crate) fn seen_from(&self) -> Option<u32> {
+        let token = self.asked.values().next().or(self.flow.ready.front());
+        token.map_or_else(|| self.history.last(), |token| token.from)
+    }
+
     fn between_layers(&self) -> bool {
         self.started.policy == Policy::Layered && self.layer.left == 0
     }

@@ -7,9 +7,11 @@ use std::process::ExitCode;
 use tramline_builtin::HostPattern;
 use tramline_engine::Fault;
 
+mod breaks;
 mod check;
 mod completions;
 mod convert;
+mod debug;
 mod doctor;
 mod documents;
 mod eval;
@@ -17,9 +19,14 @@ mod explain;
 mod frames;
 mod graph;
 mod input;
+mod look;
+mod moment;
+mod origin;
 mod output;
 mod probe;
 mod progress;
+mod replay;
+mod report;
 mod run;
 mod runs;
 mod serve;
@@ -77,6 +84,10 @@ enum Verb {
     Convert(convert::Convert),
     /// List runs, read them, steer them
     Runs(runs::Runs),
+    /// Run a graph's tool step by step, with breakpoints and a prompt
+    Debug(debug::Debug),
+    /// Do a run again from its record, without calling anything, and compare
+    Replay(replay::Replay),
     /// Evaluate a JSONata expression or a JSON Logic rule
     Eval(eval::Eval),
     /// Explain an error code
@@ -187,7 +198,9 @@ pub fn main() -> ExitCode {
         Verb::Graph(verb) => graph::main(&verb, json),
         Verb::Convert(verb) => convert::main(&verb, json),
         Verb::Runs(verb) => on_one_thread(runs::main(common, verb)),
-        Verb::Eval(verb) => eval::main(&common, &verb),
+        Verb::Debug(verb) => on_one_thread(debug::main(common, verb)),
+        Verb::Replay(verb) => on_one_thread(replay::main(common, verb)),
+        Verb::Eval(verb) => on_one_thread(eval::main(common, verb)),
         Verb::Explain(verb) => explain::main(&verb, json),
         Verb::Completions(verb) => completions::main(&verb),
         Verb::Doctor(verb) => on_one_thread(doctor::main(common, verb)),

@@ -21,6 +21,8 @@ impl Patch {
         let mut workflow = Workflow::clone(&graph.workflow);
         workflow.nodes.extend(self.nodes.iter().cloned());
         workflow.edges.extend(self.edges.iter().cloned());
-        Graph::build(workflow).map(|(graph, _)| graph)
+        let (mut grown, _) = Graph::build(workflow)?;
+        grown.memory.all |= graph.memory.all;
+        Ok(grown)
     }
 }

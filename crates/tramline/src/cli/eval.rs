@@ -1,15 +1,19 @@
 //! `tramline eval`: an expression or a rule over a value, with how it came about if asked.
 
-use super::{Common, Done, Exit, Stopped, input, output};
+use super::{Common, Done, Exit, Stopped, input, moment, output, runs};
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use std::io::IsTerminal;
 use std::ops::Range;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 use tramline_core::Value;
 use tramline_core::explained::Explained;
 use tramline_core::expr::{ExprError, Expression, Host, HostFunctions, Limits, Rule};
-use tramline_engine::clock;
+use tramline_core::ids::RunId;
+use tramline_core::look::Look;
+use tramline_core::scope::{self, Moment};
+use tramline_engine::{At, Fault, Loaded, clock};
 
 mod repl;
 mod tree;
@@ -29,42 +33,106 @@ pub(super) struct Eval {
     /// The value it is evaluated over: JSON, @file, or - for standard input
     #[arg(long, value_name = "JSON|@FILE|-")]
     input: Option<String>,
+    /// Evaluate over the scope of this run, with its history
+    #[arg(long, value_name = "RUN", value_parser = runs::run_id, conflicts_with = "input")]
+    run: Option<RunId>,
+    /// As the run stood after this step, or after this event
+    #[arg(long, value_name = "STEP|event:SEQ", value_parser = moment::at, requires = "run")]
+    at: Option<At>,
     /// Show how the value came about, part by part
     #[arg(long)]
     explain: bool,
 }
 
 /// What one evaluation needs.
-struct Task<'a> {
-    source: &'a str,
-    input: &'a Value,
-    logic: bool,
-    explain: bool,
-    json: bool,
+pub(super) struct Task<'a> {
+    pub(super) source: &'a str,
+    pub(super) over: &'a Over,
+    pub(super) logic: bool,
+    pub(super) explain: bool,
+    pub(super) json: bool,
 }
 
-pub(super) fn main(common: &Common, verb: &Eval) -> Done {
-    let input = verb
-        .input
-        .as_deref()
-        .map_or(Ok(Value::Null), input::whole)?;
+/// What is evaluated over.
+pub(super) enum Over {
+    /// A value, without functions beside the language's own.
+    Value(Value),
+    /// A run's scope, with the history functions.
+    Run(Box<Look>),
+}
+
+impl Over {
+    fn value(&self) -> &Value {
+        match self {
+            Self::Value(value) => value,
+            Self::Run(look) => look.scope(),
+        }
+    }
+
+    fn functions(&self) -> &HostFunctions {
+        static NONE: LazyLock<HostFunctions> = LazyLock::new(HostFunctions::none);
+        match self {
+            Self::Value(_) => &NONE,
+            Self::Run(_) => scope::functions(),
+        }
+    }
+
+    fn host(&self) -> Box<dyn Host + '_> {
+        let now_ms = clock::now_ms();
+        match self {
+            Self::Value(_) => Box::new(Surroundings { now_ms }),
+            Self::Run(look) => Box::new(look.host(Moment {
+                now_ms,
+                seed: clock::random(),
+            })),
+        }
+    }
+}
+
+pub(super) async fn main(common: Common, verb: Eval) -> Done {
+    let over = match &verb.run {
+        Some(run) => Over::Run(Box::new(look(&common, run, verb.at).await?)),
+        None => {
+            let given = verb.input.as_deref();
+            Over::Value(given.map_or(Ok(Value::Null), input::whole)?)
+        }
+    };
     match &verb.expression {
         Some(source) => Ok(evaluate(&Task {
             source,
-            input: &input,
+            over: &over,
             logic: verb.logic,
             explain: verb.explain,
             json: common.json,
         })),
-        None if std::io::stdin().is_terminal() => repl::main(common, verb, input),
+        None if std::io::stdin().is_terminal() => repl::main(&common, &verb, over),
         None => Err(Stopped::bad(
             "give an expression, for example: tramline eval '1 + 1'",
         )),
     }
 }
 
+/// A look at a run of the data directory.
+async fn look(common: &Common, run: &RunId, at: Option<At>) -> Result<Look, Stopped> {
+    let engine = runs::open(common)?.engine;
+    let loaded = match at {
+        Some(at) => engine.load_at(run, at).await?,
+        None => engine.load(run).await?,
+    };
+    look_at(&loaded)
+}
+
+/// A look at a run that was loaded.
+pub(super) fn look_at(loaded: &Loaded) -> Result<Look, Stopped> {
+    let run = loaded.run.id.clone();
+    Look::at(run.clone(), &loaded.entries).map_err(|illegal| {
+        let message = illegal.to_string();
+        Fault::Damaged { run, message }.into()
+    })
+}
+
 /// Evaluates and prints.
-fn evaluate(task: &Task<'_>) -> Exit {
+pub(super) fn evaluate(task: &Task<'_>) -> Exit {
     if task.logic {
         rule(task)
     } else {
@@ -73,16 +141,16 @@ fn evaluate(task: &Task<'_>) -> Exit {
 }
 
 fn expression(task: &Task<'_>) -> Exit {
-    let compiled = match Expression::compile(task.source, &HostFunctions::none()) {
+    let compiled = match Expression::compile(task.source, task.over.functions()) {
         Ok(compiled) => compiled,
         Err(error) => return wrong(task, &error, Exit::BadInput),
     };
-    let surroundings = Surroundings::now();
+    let host = task.over.host();
     let (result, told) = if task.explain {
-        compiled.explain(task.input, &surroundings, &limits())
+        compiled.explain(task.over.value(), &*host, &limits())
     } else {
         (
-            compiled.evaluate(task.input, &surroundings, &limits()),
+            compiled.evaluate(task.over.value(), &*host, &limits()),
             None,
         )
     };
@@ -107,7 +175,7 @@ fn rule(task: &Task<'_>) -> Exit {
         Ok(source) => source,
         Err(error) => return bad(format!("the rule is not JSON: {error}")),
     };
-    let compiled = match Rule::compile(&source, &HostFunctions::none()) {
+    let compiled = match Rule::compile(&source, task.over.functions()) {
         Ok(compiled) => compiled,
         Err(flaw) => {
             return bad(format!(
@@ -116,11 +184,11 @@ fn rule(task: &Task<'_>) -> Exit {
             ));
         }
     };
-    let surroundings = Surroundings::now();
+    let host = task.over.host();
     let tree = task
         .explain
-        .then(|| Explained::rule(&compiled.explain(task.input, &surroundings, &limits())));
-    match compiled.evaluate(task.input, &surroundings, &limits()) {
+        .then(|| Explained::rule(&compiled.explain(task.over.value(), &*host, &limits())));
+    match compiled.evaluate(task.over.value(), &*host, &limits()) {
         Ok(value) => right(task, Some(&value), tree.as_ref()),
         Err(error) => wrong(task, &error, Exit::Failed),
     }
@@ -189,14 +257,6 @@ fn frame(source: &str, error: &ExprError, span: Range<usize>) -> String {
 /// The clock and the dice of this process; no functions beside the language's own.
 struct Surroundings {
     now_ms: i64,
-}
-
-impl Surroundings {
-    fn now() -> Self {
-        Self {
-            now_ms: clock::now_ms(),
-        }
-    }
 }
 
 impl Host for Surroundings {

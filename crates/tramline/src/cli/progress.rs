@@ -41,12 +41,19 @@ const DIM: Style = Style::new().dimmed();
 impl Progress {
     pub(super) fn new(graph: Arc<Graph>, run: RunId) -> Self {
         let bars = std::io::stderr().is_terminal().then(MultiProgress::new);
-        let open = HashMap::new();
+        Self {
+            bars,
+            ..Self::plain(graph, run)
+        }
+    }
+
+    /// Lines only, also on a terminal: where a prompt stands below them.
+    pub(super) fn plain(graph: Arc<Graph>, run: RunId) -> Self {
         Self {
             graph,
             run,
-            bars,
-            open,
+            bars: None,
+            open: HashMap::new(),
             before_ms: 0,
             started_ms: 0,
             listed: 0,
@@ -57,9 +64,9 @@ impl Progress {
     /// Shows one event.
     pub(super) fn show(&mut self, entry: &Entry) {
         let at_ms = entry.at_ms;
+        self.since(at_ms);
         match &entry.event {
             Event::Started(started) => {
-                self.started_ms = at_ms;
                 self.line(&format!(
                     "{} {DIM}{}{DIM:#}",
                     started.workflow.name, self.run
@@ -125,6 +132,19 @@ impl Progress {
             Event::Finished { outcome } => self.finish(outcome, at_ms),
         }
         self.before_ms = at_ms;
+    }
+
+    /// Passes over an event that is no news; the next step has not taken the time before it.
+    pub(super) fn pass(&mut self, entry: &Entry) {
+        self.since(entry.at_ms);
+        self.before_ms = entry.at_ms;
+    }
+
+    /// The time is told from the first event that is shown: its beginning, or when it went on.
+    fn since(&mut self, at_ms: i64) {
+        if self.started_ms == 0 {
+            self.started_ms = at_ms;
+        }
     }
 
     fn line(&self, text: &str) {

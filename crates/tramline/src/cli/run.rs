@@ -2,8 +2,8 @@
 
 use super::progress::Progress;
 use super::{Common, Done, Exit, Reach, Stopped, documents, input, output};
-use crate::wire::{self, Origin};
-use std::path::PathBuf;
+use crate::wire::{self, House, Origin};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_core::formats::yaml_graph::Document;
@@ -38,29 +38,77 @@ pub(super) struct Run {
     reach: Reach,
 }
 
+/// How a run is followed.
+pub(super) struct Manner {
+    /// Whether its steps are shown as they happen.
+    shown: bool,
+    json: bool,
+    /// The last event that needs no showing.
+    seen: Seq,
+    /// What scripts are told beside how it came out.
+    pub(super) more: Map,
+}
+
+impl Manner {
+    pub(super) fn since(seen: Seq, common: &Common, quiet: bool) -> Self {
+        Self {
+            shown: !(common.json || quiet),
+            json: common.json,
+            seen,
+            more: Map::new(),
+        }
+    }
+}
+
+/// A tool of a document with its input, as a command line names them.
+pub(super) struct Wanted<'a> {
+    pub(super) file: &'a Path,
+    pub(super) words: &'a [String],
+    pub(super) input: Option<&'a str>,
+    pub(super) session: Option<String>,
+    pub(super) reach: &'a Reach,
+}
+
 pub(super) async fn main(common: Common, verb: Run) -> Done {
-    let config = common.config(&verb.reach);
-    let elsewhere = documents::elsewhere(&config)?;
-    let document = documents::read_to_use(&verb.file, &elsewhere, common.json || verb.quiet)?;
-    let (graph, pairs) = choose(&document, &verb.words)?;
-    let whole = verb
-        .input
-        .as_deref()
-        .map_or(Ok(Value::object::<&str>([])), input::whole)?;
-    let input = input::pairs(whole, pairs, graph.workflow.input_schema.as_ref())?;
-    let house = wire::open(&config, std::slice::from_ref(&document))?;
-    let mut start = Start::new(Arc::clone(&graph), input);
-    start.session = verb.session.map(Into::into);
-    start.origin = Origin::of(&verb.file, &config).to_value();
+    let wanted = Wanted {
+        file: &verb.file,
+        words: &verb.words,
+        input: verb.input.as_deref(),
+        session: verb.session,
+        reach: &verb.reach,
+    };
+    let (house, start) = prepare(&common, wanted, verb.quiet)?;
+    let graph = Arc::clone(&start.graph);
     let handle = house.engine.start(start).await?;
-    let shown = !(common.json || verb.quiet);
-    let done = follow(&house.engine, &graph, handle, shown, 0, common.json).await;
+    let manner = Manner::since(0, &common, verb.quiet);
+    let done = follow(&house.engine, &graph, handle, manner).await;
     house.close().await;
     done
 }
 
+/// Reads the document and the input, and puts an engine behind them.
+pub(super) fn prepare(
+    common: &Common,
+    wanted: Wanted<'_>,
+    quiet: bool,
+) -> Result<(House, Start), Stopped> {
+    let config = common.config(wanted.reach);
+    let elsewhere = documents::elsewhere(&config)?;
+    let document = documents::read_to_use(wanted.file, &elsewhere, common.json || quiet)?;
+    let (graph, pairs) = choose(&document, wanted.words)?;
+    let whole = wanted
+        .input
+        .map_or(Ok(Value::object::<&str>([])), input::whole)?;
+    let input = input::pairs(whole, pairs, graph.workflow.input_schema.as_ref())?;
+    let house = wire::open(&config, std::slice::from_ref(&document))?;
+    let mut start = Start::new(graph, input);
+    start.session = wanted.session.map(Into::into);
+    start.origin = Origin::of(wanted.file, &config).to_value();
+    Ok((house, start))
+}
+
 /// The tool that the first word names, or the only one there is.
-fn choose<'w>(
+pub(super) fn choose<'w>(
     document: &Document,
     words: &'w [String],
 ) -> Result<(Arc<Graph>, &'w [String]), Stopped> {
@@ -77,15 +125,14 @@ pub(super) async fn follow(
     engine: &Engine,
     graph: &Arc<Graph>,
     handle: Handle,
-    shown: bool,
-    seen: Seq,
-    json: bool,
+    manner: Manner,
 ) -> Done {
     let run = handle.run.clone();
     let ended = handle.ended();
     tokio::pin!(ended);
-    let mut progress = shown.then(|| Progress::new(Arc::clone(graph), run.clone()));
-    let mut seen = seen;
+    let show = || Progress::new(Arc::clone(graph), run.clone());
+    let mut progress = manner.shown.then(show);
+    let mut seen = manner.seen;
     let early = tokio::select! {
         ended = &mut ended => Some(ended),
         () = tokio::time::sleep(WORTH_WATCHING) => None,
@@ -106,6 +153,7 @@ pub(super) async fn follow(
             progress.show(entry);
         }
     }
+    let json = manner.json.then_some(manner.more);
     tell(graph, &run, ended?, json)
 }
 
@@ -144,47 +192,27 @@ async fn watch(
     }
 }
 
-fn tell(graph: &Graph, run: &RunId, ended: Ended, json: bool) -> Done {
+/// Tells how a drive ended: as JSON with what is given beside it, or in words.
+pub(super) fn tell(graph: &Graph, run: &RunId, ended: Ended, json: Option<Map>) -> Done {
     let outcome = match ended {
         Ended::Finished(outcome) => outcome,
         Ended::Paused(pauses) => return Ok(paused(graph, run, &pauses, json)),
         Ended::Stopped => {
             let message = format!("interrupted; `tramline runs resume {run}` goes on");
-            if json {
-                let error = serde_json::json!({ "message": message });
-                output::line(&serde_json::json!({
-                    "run_id": run, "status": "interrupted", "error": error }));
-            } else {
-                output::complain(&message);
+            match json {
+                Some(more) => {
+                    let error = Value::object([("message", message.as_str().into())]);
+                    let how = [("status", "interrupted".into()), ("error", error)];
+                    print(run, Value::object(how), &more);
+                }
+                None => output::complain(&message),
             }
             return Ok(Exit::Interrupted);
         }
     };
-    if json {
-        let mut shown = Map::new();
-        shown.insert("run_id", run.as_str().into());
-        let how = trace::outcome(graph, &outcome);
-        for (key, value) in how.as_object().into_iter().flat_map(Map::iter) {
-            shown.insert(key.clone(), value.clone());
-        }
-        output::line(&shown);
-    } else {
-        match &outcome {
-            Outcome::Completed {
-                result: Value::String(text),
-            } => output::text_line(text),
-            Outcome::Completed { result } => output::text_line(&result.to_json_pretty()),
-            Outcome::Failed { failure, node } => {
-                let at = node.map_or_else(String::new, |at| format!(" at `{}`", graph.node(at).id));
-                let code = failure.kind.code();
-                output::complain(&format!("{failure}{at} (tramline explain {code})"));
-            }
-            Outcome::Rejected { .. } | Outcome::Aborted { .. } => {
-                let how = trace::outcome(graph, &outcome);
-                let message = how.get("error").and_then(|error| error.get("message"));
-                output::complain(message.and_then(Value::as_str).unwrap_or_default());
-            }
-        }
+    match json {
+        Some(more) => print(run, trace::outcome(graph, &outcome), &more),
+        None => tell_outcome(graph, &outcome),
     }
     Ok(match outcome {
         Outcome::Completed { .. } => Exit::Done,
@@ -193,29 +221,72 @@ fn tell(graph: &Graph, run: &RunId, ended: Ended, json: bool) -> Done {
     })
 }
 
-fn paused(graph: &Graph, run: &RunId, pauses: &[(Seq, Pause)], json: bool) -> Exit {
-    let point = |seq: &Seq| {
-        Checkpoint {
-            run: run.clone(),
-            seq: *seq,
+/// Prints how a run stands, for scripts.
+fn print(run: &RunId, how: Value, more: &Map) {
+    let mut shown = Map::new();
+    shown.insert("run_id", run.as_str().into());
+    let how = how.as_object().into_iter().flat_map(Map::iter);
+    for (key, value) in how.chain(more.iter()) {
+        shown.insert(key.clone(), value.clone());
+    }
+    output::line(&shown);
+}
+
+fn tell_outcome(graph: &Graph, outcome: &Outcome) {
+    match outcome {
+        Outcome::Completed {
+            result: Value::String(text),
+        } => output::text_line(text),
+        Outcome::Completed { result } => output::text_line(&result.to_json_pretty()),
+        Outcome::Failed { failure, node } => {
+            let at = node.map_or_else(String::new, |at| format!(" at `{}`", graph.node(at).id));
+            let code = failure.kind.code();
+            output::complain(&format!("{failure}{at} (tramline explain {code})"));
         }
-        .to_string()
-    };
-    if json {
-        let told = |(seq, pause): &(Seq, Pause)| {
-            serde_json::Value::from(&question::value(graph, run, *seq, pause))
-        };
-        let waiting: Vec<_> = pauses.iter().map(told).collect();
+        Outcome::Rejected { .. } | Outcome::Aborted { .. } => {
+            let how = trace::outcome(graph, outcome);
+            let message = how.get("error").and_then(|error| error.get("message"));
+            output::complain(message.and_then(Value::as_str).unwrap_or_default());
+        }
+    }
+}
+
+/// Says what a run waits for, and what to type next.
+pub(super) fn paused(
+    graph: &Graph,
+    run: &RunId,
+    pauses: &[(Seq, Pause)],
+    json: Option<Map>,
+) -> Exit {
+    if let Some(more) = json {
+        let told = |(seq, pause): &(Seq, Pause)| question::value(graph, run, *seq, pause);
         let message = "the run waits for an answer";
-        output::line(&serde_json::json!({
-            "run_id": run, "status": "paused", "error": { "message": message }, "waiting": waiting }));
+        let how = [
+            ("status", "paused".into()),
+            ("error", Value::object([("message", message.into())])),
+            ("waiting", Value::array(pauses.iter().map(told))),
+        ];
+        print(run, Value::object(how), &more);
         return Exit::Paused;
     }
-    output::say("the run waits for an answer:");
-    for (seq, pause) in pauses {
+    let is_halt = |pause: &Pause| matches!(pause, Pause::Break { .. });
+    if pauses.iter().any(|(_, pause)| is_halt(pause)) {
+        output::say("the run has halted:");
+        output::say(&format!("  tramline debug --run {run}     looks around"));
+        output::say(&format!("  tramline runs step {run}       takes one step"));
+        output::say(&format!("  tramline runs continue {run}   goes on"));
+    }
+    if pauses.iter().any(|(_, pause)| !is_halt(pause)) {
+        output::say("the run waits for an answer:");
+    }
+    for (seq, pause) in pauses.iter().filter(|(_, pause)| !is_halt(pause)) {
+        let point = Checkpoint {
+            run: run.clone(),
+            seq: *seq,
+        };
         let flags: Vec<_> = question::options(pause).iter().map(flag).collect();
         let options = flags.join(" | ");
-        output::say(&format!("  tramline runs answer {} {options}", point(seq)));
+        output::say(&format!("  tramline runs answer {point} {options}"));
     }
     Exit::Paused
 }

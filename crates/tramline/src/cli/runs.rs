@@ -1,14 +1,19 @@
 //! `tramline runs`: the runs in the data directory, whichever process made them.
 
+use super::origin::Again;
 use super::{Common, Done, Exit, Reach, Stopped, output};
 use crate::wire::{self, House};
 use clap::Subcommand;
 use tramline_core::ids::RunId;
 
 mod answer;
+mod compare;
+mod fork;
+mod halt;
 mod list;
+mod past;
 mod remove;
-mod show;
+pub(super) mod show;
 mod steer;
 
 /// List runs, read them, steer them.
@@ -25,11 +30,23 @@ enum RunsVerb {
     /// Read a run: every step with what went in and what came out
     Show(show::Show),
     /// Go on with a run that was interrupted or has been answered
-    Resume(steer::Resume),
+    Resume(Again),
     /// End a run, wherever it is driven
     Abort(steer::Abort),
     /// Answer what a run asks
     Answer(answer::Answering),
+    /// Say where a run is to halt, in whichever process it is driven
+    Watch(halt::Watching),
+    /// Let a run halt before its next step
+    Pause(halt::Pausing),
+    /// Let a run that has halted take one step
+    Step(Again),
+    /// Let a run that has halted go on to its next breakpoint
+    Continue(Again),
+    /// Branch off from a run at a step, and follow the new one
+    Fork(fork::Forking),
+    /// Show how two runs differ
+    Compare(compare::Comparing),
     /// Forget runs that are over
     Rm(remove::Remove),
 }
@@ -41,22 +58,28 @@ pub(super) async fn main(common: Common, verb: Runs) -> Done {
         Some(RunsVerb::Resume(verb)) => steer::resume(common, verb).await,
         Some(RunsVerb::Abort(verb)) => steer::abort(common, verb).await,
         Some(RunsVerb::Answer(verb)) => answer::main(common, verb).await,
+        Some(RunsVerb::Watch(verb)) => halt::watch(common, verb).await,
+        Some(RunsVerb::Pause(verb)) => halt::pause(common, verb).await,
+        Some(RunsVerb::Step(again)) => halt::go(common, again, true).await,
+        Some(RunsVerb::Continue(again)) => halt::go(common, again, false).await,
+        Some(RunsVerb::Fork(verb)) => fork::main(common, verb).await,
+        Some(RunsVerb::Compare(verb)) => compare::main(common, verb).await,
         Some(RunsVerb::Rm(verb)) => remove::main(common, verb).await,
     }
 }
 
 /// The engine over the data directory, with no servers: for reading and for words.
-fn open(common: &Common) -> Result<House, Stopped> {
+pub(super) fn open(common: &Common) -> Result<House, Stopped> {
     Ok(wire::open(&common.config(&Reach::default()), &[])?)
 }
 
-fn run_id(text: &str) -> Result<RunId, String> {
+pub(super) fn run_id(text: &str) -> Result<RunId, String> {
     text.parse()
         .map_err(|bad: tramline_core::ids::BadId| bad.to_string())
 }
 
 /// Who we are in the journal: the person at this terminal.
-fn myself() -> tramline_core::Str {
+pub(super) fn myself() -> tramline_core::Str {
     std::env::var("USER").map_or_else(|_| "command line".into(), |user| user.into())
 }
 

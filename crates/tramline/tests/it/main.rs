@@ -12,6 +12,7 @@ mod cli;
 mod clients;
 mod conformance;
 mod convert;
+mod debugging;
 mod downstream;
 mod examples;
 mod kill_smoke;

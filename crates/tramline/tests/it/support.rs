@@ -43,7 +43,7 @@ impl Tramline {
 }
 
 /// A command that has ended.
-pub(crate) struct Done(Output);
+pub(crate) struct Done(pub(crate) Output);
 
 impl Done {
     pub(crate) fn code(&self) -> i32 {

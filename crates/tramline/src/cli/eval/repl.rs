@@ -1,16 +1,15 @@
 //! The prompt of `tramline eval`: one expression after another over the same value.
 
 use super::super::{Common, Done, Exit, Stopped, input, output};
-use super::{Eval, Task, evaluate};
+use super::{Eval, Over, Task, evaluate};
 use crate::config::default_data_dir;
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
-use tramline_core::Value;
 
 const HELP: &str = ".input JSON|@FILE sets the value, .explain shows how results come about, .logic takes rules, ctrl-d ends";
 
 /// Asks until there is nothing more.
-pub(super) fn main(common: &Common, verb: &Eval, mut value: Value) -> Done {
+pub(super) fn main(common: &Common, verb: &Eval, mut over: Over) -> Done {
     let no_terminal =
         |error: ReadlineError| Stopped::bad(format!("no prompt can be shown: {error}"));
     let mut editor = DefaultEditor::new().map_err(no_terminal)?;
@@ -38,13 +37,13 @@ pub(super) fn main(common: &Common, verb: &Eval, mut value: Value) -> Done {
             (".logic", _) => logic = !logic,
             (".help", _) => output::say(HELP),
             (".input", given) => match input::whole(given) {
-                Ok(given) => value = given,
+                Ok(given) => over = Over::Value(given),
                 Err(stopped) => output::complain(&stopped.message),
             },
             _ => {
                 evaluate(&Task {
                     source: line,
-                    input: &value,
+                    over: &over,
                     logic,
                     explain,
                     json: common.json,

@@ -1,14 +1,14 @@
 //! `tramline runs show`: a run read step by step.
 
 use super::super::output::{self, brief, span};
-use super::super::{Common, Done, Exit};
-use super::open;
+use super::super::{Common, Done, Exit, moment};
+use super::{open, past};
 use tramline_core::ids::RunId;
 use tramline_core::trace::{Step, Trace};
-use tramline_engine::status;
+use tramline_engine::{At, Loaded, status};
 
 /// Values longer than this are cut unless asked for whole.
-const VALUE_CHARS_MAX: usize = 160;
+pub(in super::super) const VALUE_CHARS_MAX: usize = 160;
 
 /// Read a run.
 #[derive(clap::Args)]
@@ -16,29 +16,41 @@ pub(super) struct Show {
     /// Which run
     #[arg(value_name = "RUN", value_parser = super::run_id)]
     run: RunId,
+    /// As it stood after this step, or after this event
+    #[arg(long, value_name = "STEP|event:SEQ", value_parser = moment::at)]
+    at: Option<At>,
     /// Show values whole
     #[arg(long)]
     full: bool,
 }
 
 pub(super) async fn main(common: Common, verb: Show) -> Done {
-    let house = open(&common)?;
-    let loaded = house.engine.load(&verb.run).await?;
-    let status = status(&loaded.run).as_str();
-    let trace = Trace::of(&verb.run, &loaded.run.graph, &loaded.entries);
-    if common.json {
-        let mut shown = serde_json::to_value(&trace).unwrap_or_default();
-        if let Some(map) = shown.as_object_mut() {
-            map.insert("status".into(), status.into());
-        }
-        output::line(&shown);
-        return Ok(Exit::Done);
-    }
     let most = if verb.full {
         usize::MAX
     } else {
         VALUE_CHARS_MAX
     };
+    if let Some(at) = verb.at {
+        return past::main(&common, &verb.run, at, most).await;
+    }
+    let house = open(&common)?;
+    let loaded = house.engine.load(&verb.run).await?;
+    show(&loaded, common.json, most);
+    Ok(Exit::Done)
+}
+
+/// Prints a run step by step.
+pub(in super::super) fn show(loaded: &Loaded, json: bool, most: usize) {
+    let status = status(&loaded.run).as_str();
+    let trace = Trace::of(&loaded.run.id, &loaded.run.graph, &loaded.entries);
+    if json {
+        let mut shown = serde_json::to_value(&trace).unwrap_or_default();
+        if let Some(map) = shown.as_object_mut() {
+            map.insert("status".into(), status.into());
+        }
+        output::line(&shown);
+        return;
+    }
     let took = span(trace.updated_ms - trace.started_ms);
     output::text_line(&format!(
         "{}  {}  {status}  {took}",
@@ -62,7 +74,6 @@ pub(super) async fn main(common: Common, verb: Show) -> Done {
     if let Some(outcome) = &trace.outcome {
         output::text_line(&format!("outcome {}", brief(outcome, most)));
     }
-    Ok(Exit::Done)
 }
 
 fn show_step(step: &Step, most: usize) {

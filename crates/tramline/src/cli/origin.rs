@@ -1,0 +1,79 @@
+//! A run's surroundings, found again: its document, its servers, what it may touch.
+
+use super::{Common, Reach, Stopped, documents, runs};
+use crate::config::Config;
+use crate::wire::{self, House, Origin};
+use std::path::PathBuf;
+use tramline_core::Value;
+use tramline_core::ids::RunId;
+use tramline_engine::Loaded;
+
+/// How to go on with a run that was started somewhere, some time.
+#[derive(clap::Args, Clone)]
+pub(super) struct Again {
+    /// Which run
+    #[arg(value_name = "RUN", value_parser = runs::run_id)]
+    pub(super) run: RunId,
+    /// The document whose servers the run calls [default: the one it was started from]
+    #[arg(long, value_name = "FILE")]
+    pub(super) file: Option<PathBuf>,
+    /// Say nothing beside the result
+    #[arg(long, short)]
+    pub(super) quiet: bool,
+    #[command(flatten)]
+    pub(super) reach: Reach,
+}
+
+/// The engine with a run's servers behind it, and the run. No server is started yet.
+pub(super) async fn reopen(common: &Common, again: &Again) -> Result<(House, Loaded), Stopped> {
+    let loaded = runs::open(common)?.engine.load(&again.run).await?;
+    let (config, file) = surroundings(common, again, &loaded.run.started.origin)?;
+    let elsewhere = documents::elsewhere(&config)?;
+    let read = file
+        .iter()
+        .map(|path| documents::read_to_use(path, &elsewhere, common.json || again.quiet))
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok((wire::open(&config, &read)?, loaded))
+}
+
+/// What the run was started with, unless the command line says otherwise.
+fn surroundings(
+    common: &Common,
+    again: &Again,
+    origin: &Value,
+) -> Result<(Config, Option<PathBuf>), Stopped> {
+    let mut config = common.config(&again.reach);
+    let Some(origin) = Origin::from_value(origin) else {
+        return Ok((config, again.file.clone()));
+    };
+    if again.reach.roots.is_empty() {
+        config.roots = origin.roots;
+    }
+    if again.reach.hosts.is_empty() {
+        config.hosts = origin
+            .hosts
+            .iter()
+            .filter_map(|host| host.parse().ok())
+            .collect();
+    }
+    config.mcp_config = config.mcp_config.or(origin.mcp_config);
+    let file = again.file.clone().unwrap_or(origin.document);
+    if !file.exists() {
+        let message = format!(
+            "{} is gone, which {} takes its servers from; name it with --file",
+            file.display(),
+            again.run
+        );
+        return Err(Stopped::bad(message));
+    }
+    let file = std::path::absolute(&file).unwrap_or(file);
+    if let Some(data_dir) = config.data_dir.take() {
+        config.data_dir = Some(std::path::absolute(&data_dir).unwrap_or(data_dir));
+    }
+    // Servers read relative paths against the directory they were first started in.
+    if origin.directory.is_dir() {
+        std::env::set_current_dir(&origin.directory)
+            .map_err(|error| Stopped::bad(format!("{}: {error}", origin.directory.display())))?;
+    }
+    Ok((config, Some(file)))
+}

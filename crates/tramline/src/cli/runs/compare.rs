@@ -1,0 +1,51 @@
+//! `tramline runs compare`: how two runs differ.
+
+use super::super::report::{self, Report};
+use super::super::{Common, Done, Exit, output};
+use super::open;
+use tramline_core::compare::compare;
+use tramline_core::ids::RunId;
+use tramline_core::trace::Trace;
+
+/// Show how two runs differ.
+#[derive(clap::Args)]
+pub(super) struct Comparing {
+    /// The one run
+    #[arg(value_name = "RUN", value_parser = super::run_id)]
+    first: RunId,
+    /// The other
+    #[arg(value_name = "RUN", value_parser = super::run_id)]
+    second: RunId,
+    /// Show values whole
+    #[arg(long)]
+    full: bool,
+}
+
+pub(super) async fn main(common: Common, verb: Comparing) -> Done {
+    let engine = open(&common)?.engine;
+    let mut traces = Vec::new();
+    for run in [&verb.first, &verb.second] {
+        let loaded = engine.load(run).await?;
+        traces.push(Trace::of(run, &loaded.run.graph, &loaded.entries));
+    }
+    let comparison = compare(&traces[0], &traces[1]);
+    let same = comparison.same;
+    if common.json {
+        let mut shown = serde_json::to_value(&comparison).unwrap_or_default();
+        if let Some(map) = shown.as_object_mut() {
+            map.insert("first".into(), verb.first.as_str().into());
+            map.insert("second".into(), verb.second.as_str().into());
+        }
+        output::line(&shown);
+    } else {
+        let report = Report {
+            first: &traces[0],
+            second: &traces[1],
+            comparison: &comparison,
+            names: [verb.first.as_str(), verb.second.as_str()],
+            most: report::chars_max(verb.full),
+        };
+        report.show();
+    }
+    Ok(if same { Exit::Done } else { Exit::Failed })
+}

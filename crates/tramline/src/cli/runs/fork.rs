@@ -1,0 +1,80 @@
+//! `tramline runs fork`: another way from a step of a run.
+
+use super::super::breaks::Breaks;
+use super::super::origin::{self, Again};
+use super::super::{Common, Done, input, moment, output, run};
+use tramline_core::{Map, Value};
+use tramline_engine::{At, Branch, Branched, Effects};
+
+/// Branch off from a run at a step.
+#[derive(clap::Args)]
+pub(super) struct Forking {
+    #[command(flatten)]
+    again: Again,
+    /// After which step, or after which event
+    #[arg(long, value_name = "STEP|event:SEQ", value_parser = moment::at)]
+    at: At,
+    /// Take this for the output of that step: JSON, @file, or - for standard input
+    #[arg(long, value_name = "JSON|@FILE|-")]
+    output: Option<String>,
+    /// Make calls again that have effects, without asking
+    #[arg(long)]
+    repeat_effects: bool,
+    #[command(flatten)]
+    breaks: Breaks,
+}
+
+pub(super) async fn main(common: Common, verb: Forking) -> Done {
+    let output = verb.output.as_deref().map(input::whole).transpose()?;
+    let (house, loaded) = origin::reopen(&common, &verb.again).await?;
+    let graph = loaded.run.graph;
+    let effects = if verb.repeat_effects {
+        Effects::Repeat
+    } else {
+        Effects::Ask
+    };
+    let breaks = (!verb.breaks.is_empty()).then(|| verb.breaks.watch(&graph));
+    let branch = Branch {
+        at: verb.at,
+        output,
+        effects,
+        watch: breaks,
+    };
+    let made = house.engine.fork(&verb.again.run, branch).await?;
+    if !(common.json || verb.again.quiet) {
+        announce(&verb, &made, effects);
+    }
+    let mut manner = run::Manner::since(0, &common, verb.again.quiet);
+    manner.more = told(&verb.again, &made, effects);
+    let done = run::follow(&house.engine, &graph, made.handle, manner).await;
+    house.close().await;
+    done
+}
+
+fn announce(verb: &Forking, made: &Branched, effects: Effects) {
+    let (new, old, at) = (&made.handle.run, &verb.again.run, moment::says(verb.at));
+    output::say(&format!("{new} branches off from {old} {at}"));
+    let what = match effects {
+        _ if made.effects.is_empty() => return,
+        Effects::Ask => "calls that were made after that and have effects; each is asked about:",
+        Effects::Repeat => "calls that were made after that and have effects; they are repeated:",
+    };
+    output::say(what);
+    for (node, tool) in &made.effects {
+        output::say(&format!("  {node}  {tool}"));
+    }
+}
+
+fn told(from: &Again, made: &Branched, effects: Effects) -> Map {
+    let calls = made.effects.iter().map(|(node, tool)| {
+        Value::object([
+            ("node", node.clone().into()),
+            ("tool", tool.to_string().into()),
+        ])
+    });
+    let mut told = Map::new();
+    told.insert("forked_from", from.run.as_str().into());
+    told.insert("effects", Value::array(calls));
+    told.insert("repeats_effects", (effects == Effects::Repeat).into());
+    told
+}
