@@ -340,7 +340,7 @@ impl Run {
     /// The visit before the one that is asked about, that comes next, or that would.
     pub(crate) fn seen_from(&self) -> Option<u32> {
         let token = self.asked.values().next().or(self.flow.ready.front());
-        token.map_or_else(|| self.history.last(), |token| token.from)
+        token.map_or_else(|| self.last_visit(), |token| token.from)
     }
 
     fn between_layers(&self) -> bool {

@@ -204,7 +204,10 @@ impl Desk {
                     output::say("`detach` leaves the run as it is, `stop` ends it");
                     continue;
                 }
-                Line::Interrupt => return self.ended(Ended::Stopped).await.map(Some),
+                Line::Interrupt => {
+                    self.detach().await?;
+                    return Ok(Some(Exit::Interrupted));
+                }
             };
             let done = match command::read(&line) {
                 Ok(command) => self.obey(command).await,

@@ -29,6 +29,8 @@ pub(super) struct Session {
     driving: Option<Driving>,
     events: Follow,
     over: bool,
+    /// Whether something still waits that was not answered.
+    left: bool,
     seen: Seq,
     progress: Option<Progress>,
 }
@@ -56,6 +58,7 @@ impl Session {
             driving: handle.map(|handle| Box::pin(handle.ended()) as Driving),
             events: engine.subscribe(run.clone(), seen),
             over: false,
+            left: false,
             seen,
             progress: shown.then(show),
             run,
@@ -68,7 +71,8 @@ impl Session {
 
     /// Follows the run until it waits for somebody or is over.
     pub(super) async fn wait(&mut self) -> Result<Stop, Stopped> {
-        let mut settled: Option<Instant> = None;
+        let soon = || Instant::now() + SETTLE;
+        let mut settled = std::mem::take(&mut self.left).then(soon);
         let mut interrupted = false;
         loop {
             tokio::select! {
@@ -85,7 +89,7 @@ impl Session {
                     };
                     self.show(&entry);
                     match &entry.event {
-                        Event::Paused { .. } => settled = Some(Instant::now() + SETTLE),
+                        Event::Paused { .. } => settled = Some(soon()),
                         Event::Finished { outcome } if self.driving.is_none() => {
                             return Ok(Stop::Ended(Ended::Finished(outcome.clone())));
                         }
@@ -162,9 +166,11 @@ impl Session {
     pub(super) async fn go(&mut self, stepping: bool) -> Result<bool, Stopped> {
         self.set_stepping(stepping).await?;
         let freed = self.engine.go_on(&self.run, myself()).await?;
-        if freed == 0 && self.load().await?.run.is_paused() {
+        let run = self.load().await?.run;
+        if freed == 0 && run.is_paused() {
             return Ok(false);
         }
+        self.left = !run.pauses.is_empty();
         self.drive().await?;
         Ok(true)
     }
@@ -222,6 +228,7 @@ impl Session {
             self.set_stepping(true).await?;
         }
         self.engine.answer(&point, answer, myself(), None).await?;
+        self.left = !self.load().await?.run.pauses.is_empty();
         self.drive().await
     }
 
