@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::graph::Graph;
 use crate::ids::{NodeIx, RunId, Seq, StepNo};
 use crate::journal::{Entry, Item, Outcome};
+use crate::workflow::Action;
 use serde::Serialize;
 use tramline_expr::{Map, Str, Value};
 
@@ -129,6 +130,50 @@ impl Trace {
     /// Renders a journal. `graph` is the run's graph with all its patches.
     pub fn of(run: &RunId, graph: &Graph, entries: &[Entry]) -> Self {
         write::trace(run, graph, entries)
+    }
+}
+
+impl Step {
+    /// A step that has begun, with what its node says of it.
+    pub fn begin(graph: &Graph, step: StepNo, at: NodeIx, started_ms: i64) -> Self {
+        let node = graph.node(at);
+        let mut line = Self {
+            step,
+            node: node.id.clone(),
+            status: "open",
+            attempts: 1,
+            started_ms,
+            ..Self::default()
+        };
+        match &node.action {
+            Action::Entry => line.kind = "entry",
+            Action::Exit => line.kind = "exit",
+            Action::Wait(_) => line.kind = "wait",
+            Action::Call { tool, .. } => {
+                line.kind = "call";
+                line.tool = Some(tool.to_string());
+            }
+            Action::Compute { expression } => {
+                line.kind = "compute";
+                line.expression = Some(expression.clone().into());
+            }
+            Action::Choose { rules, otherwise } => {
+                line.kind = "choose";
+                let rules = rules.iter().map(|choice| {
+                    Value::object([
+                        ("rule", choice.rule.clone()),
+                        ("label", choice.label.clone().into()),
+                    ])
+                });
+                let mut shown = Map::new();
+                shown.insert("rules", Value::array(rules));
+                if let Some(label) = otherwise {
+                    shown.insert("otherwise", label.clone().into());
+                }
+                line.expression = Some(shown.into());
+            }
+        }
+        line
     }
 }
 

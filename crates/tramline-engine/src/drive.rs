@@ -75,8 +75,10 @@ pub(crate) struct Driver {
     under_way: FuturesUnordered<BoxFuture<'static, Came>>,
     calls: HashMap<StepNo, Ticket>,
     tickets: u64,
-    /// Calls announced but not yet durably so.
+    /// Calls announced, and the events that must be durable before they leave.
     held: Vec<(Seq, StepNo)>,
+    /// The latest end of a call that may not be repeated.
+    settled_at: Seq,
     preparing: Vec<NodeIx>,
     unfound: HashMap<NodeIx, Failure>,
     deadline: Option<Pin<Box<Sleep>>>,
@@ -111,6 +113,7 @@ impl Driver {
             heard: false,
             waiting_since: None,
             held: Vec::new(),
+            settled_at: 0,
             preparing: Vec::new(),
             unfound: HashMap::new(),
             deadline: None,

@@ -161,7 +161,8 @@ impl From<crate::wire::Trouble> for Stopped {
             crate::wire::Trouble::Store(_) => Exit::Failed,
             crate::wire::Trouble::Root(_)
             | crate::wire::Trouble::Config(_)
-            | crate::wire::Trouble::Servers(_) => Exit::BadInput,
+            | crate::wire::Trouble::Servers(_)
+            | crate::wire::Trouble::Tool(_) => Exit::BadInput,
         };
         Self {
             exit,
@@ -182,6 +183,7 @@ impl Common {
             roots,
             hosts: reach.hosts.clone(),
             mcp_config: reach.mcp_config.clone(),
+            ..Config::default()
         }
     }
 }

@@ -1,11 +1,18 @@
 //! Where things are and what may be touched: flags, environment, defaults.
 
+use crate::library::Tool;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tramline_builtin::HostPattern;
-use tramline_core::Value;
+use tramline_core::{Map, Str, Value};
 
 /// Larger configuration files are refused.
 const CONFIG_BYTES_MAX: u64 = 4 << 20;
+/// The reader has its own bound; this one keeps a wrong file from being read at all.
+const DOCUMENT_BYTES_MAX: u64 = 16 << 20;
+
+/// The server whose tools are those of the program itself, where it names no other.
+pub const APP: &str = "app";
 
 /// What a process may use.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +25,95 @@ pub struct Config {
     pub hosts: Vec<HostPattern>,
     /// The clients' usual JSON with more servers.
     pub mcp_config: Option<PathBuf>,
+    /// More servers, as entries of that JSON.
+    pub entries: Entries,
+    /// Who we are in journals; nothing means the process by its number.
+    pub name: Option<Str>,
+    /// The program's own tools, by the server that graphs call them under.
+    pub tools: BTreeMap<Str, Vec<Tool>>,
+}
+
+impl Config {
+    /// Runs are kept in memory and are gone with the process.
+    pub fn in_memory() -> Self {
+        Self::default()
+    }
+
+    /// Runs are kept in this directory, which several processes may share.
+    pub fn at(data_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            data_dir: Some(data_dir.into()),
+            ..Self::default()
+        }
+    }
+
+    /// Files in this directory may be read and written, too.
+    #[must_use]
+    pub fn root(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.roots.push(directory.into());
+        self
+    }
+
+    /// `http` may call this host, too: `"*.example.com".parse()?`.
+    #[must_use]
+    pub fn host(mut self, host: HostPattern) -> Self {
+        self.hosts.push(host);
+        self
+    }
+
+    /// More MCP servers, from a file with the clients' usual JSON.
+    #[must_use]
+    pub fn servers(mut self, file: impl Into<PathBuf>) -> Self {
+        self.mcp_config = Some(file.into());
+        self
+    }
+
+    /// One more MCP server, as the entry that it has in the clients' usual JSON:
+    /// `json!({ "command": "npx", "args": […] })` or `json!({ "type": "http", "url": … })`.
+    #[must_use]
+    pub fn server(mut self, name: impl Into<Str>, entry: impl Into<serde_json::Value>) -> Self {
+        self.entries.0.insert(name.into(), entry.into().into());
+        self
+    }
+
+    /// Who we are in journals.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<Str>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Graphs can call this tool of ours under the server [`APP`].
+    #[must_use]
+    pub fn tool(self, tool: Tool) -> Self {
+        self.tool_of(APP, tool)
+    }
+
+    /// Graphs can call this tool of ours under a server's name of our choice.
+    #[must_use]
+    pub fn tool_of(mut self, server: impl Into<Str>, tool: Tool) -> Self {
+        self.tools.entry(server.into()).or_default().push(tool);
+        self
+    }
+}
+
+/// Servers by name, as they are written in the clients' usual JSON. What they hold may be secret.
+#[derive(Clone, Default)]
+pub struct Entries(Map);
+
+impl Entries {
+    /// All of them, as an object.
+    pub fn to_value(&self) -> Value {
+        self.0.clone().into()
+    }
+}
+
+impl std::fmt::Debug for Entries {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set()
+            .entries(self.0.iter().map(|(name, _)| name))
+            .finish()
+    }
 }
 
 /// The data directory when nobody names one.
@@ -54,6 +150,11 @@ pub fn read_bounded(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
         ));
     }
     Ok(bytes)
+}
+
+/// Reads a document's bytes.
+pub fn read_document(path: &Path) -> Result<Vec<u8>, String> {
+    read_bounded(path, DOCUMENT_BYTES_MAX)
 }
 
 /// Reads the clients' usual JSON.

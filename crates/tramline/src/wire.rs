@@ -1,17 +1,20 @@
 //! Puts the parts together: a store, the tools, an engine over both.
 
 use crate::config::{self, Config};
+use crate::library::OwnTools;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tramline_builtin::{Allowed, Builtin, SERVER};
 use tramline_core::formats::yaml_graph::Document;
+use tramline_core::run::Run;
 use tramline_core::{Str, Value};
 use tramline_engine::seams::{Callable, Store};
 use tramline_engine::{Engine, Options, Scratch, Shelf, Toolbox};
 use tramline_mcp::client::{self, Servers};
 use tramline_mcp::config::{ConfigFlaw, ServerConfig, read, read_servers};
+use tramline_mcp::server::About;
 use tramline_store::Sqlite;
 
 /// An engine with what stands behind it.
@@ -50,6 +53,9 @@ pub enum Trouble {
     /// A server entry cannot be used.
     #[error("{}", flaws(.0))]
     Servers(Vec<ConfigFlaw>),
+    /// A tool of the program's own cannot be used.
+    #[error("{0}")]
+    Tool(String),
 }
 
 fn flaws(all: &[ConfigFlaw]) -> String {
@@ -59,14 +65,47 @@ fn flaws(all: &[ConfigFlaw]) -> String {
         .join("\n")
 }
 
-/// The servers that the configuration file names.
+/// The servers that the configuration names, in its file or itself.
 pub fn configured(config: &Config) -> Result<Vec<ServerConfig>, Trouble> {
-    match &config.mcp_config {
-        None => Ok(Vec::new()),
+    let mut servers = match &config.mcp_config {
+        None => Vec::new(),
         Some(path) => {
             let value = config::read_mcp_config(path).map_err(Trouble::Config)?;
-            read(&value).map_err(Trouble::Servers)
+            read(&value).map_err(Trouble::Servers)?
         }
+    };
+    let own = read_servers(&config.entries.to_value(), "/mcpServers");
+    servers.extend(own.map_err(Trouble::Servers)?);
+    Ok(servers)
+}
+
+/// The servers that documents may use without naming them.
+pub fn elsewhere(config: &Config) -> Result<Vec<Str>, Trouble> {
+    let configured = configured(config)?.into_iter().map(|server| server.name);
+    Ok(configured.chain(config.tools.keys().cloned()).collect())
+}
+
+/// What a server of these documents says of itself: one document speaks for itself, several are
+/// served under our name.
+pub fn about<'d>(documents: impl IntoIterator<Item = &'d Document>) -> About {
+    let servers: Vec<_> = documents.into_iter().map(|each| &each.server).collect();
+    if let [only] = servers.as_slice() {
+        return About {
+            name: only.name.clone(),
+            version: only.version.clone(),
+            title: Some(only.title.clone()),
+            instructions: only.instructions.clone(),
+        };
+    }
+    let instructions = servers
+        .iter()
+        .filter_map(|server| server.instructions.as_deref());
+    let instructions: Vec<_> = instructions.collect();
+    About {
+        name: "tramline".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        title: Some("Tramline".into()),
+        instructions: (!instructions.is_empty()).then(|| instructions.join("\n\n").into()),
     }
 }
 
@@ -112,16 +151,23 @@ pub fn open<'d>(
     let shelf = Shelf::new(documents.iter().copied().flat_map(callables));
     let shelf = Arc::new(shelf);
     let Equipment { servers, builtin } = equip(config, documents)?;
-    let tools = Toolbox::new(Arc::clone(&servers) as _).with(SERVER, Arc::clone(&builtin) as _);
+    let mut tools = Toolbox::new(Arc::clone(&servers) as _).with(SERVER, Arc::clone(&builtin) as _);
+    for (server, own) in &config.tools {
+        let own = OwnTools::new(server, own).map_err(Trouble::Tool)?;
+        tools = tools.with(server.clone(), Arc::new(own));
+    }
     let store: Arc<dyn Store> = match &config.data_dir {
         Some(dir) => Arc::new(Sqlite::open(dir)?),
         None => Arc::new(Sqlite::in_memory()?),
     };
     let workflows = Arc::clone(&shelf) as _;
-    let options = Options {
+    let mut options = Options {
         scratch: Some(Scratch::new(|| Ok(Arc::new(Sqlite::in_memory()?)))),
         ..Options::default()
     };
+    if let Some(name) = &config.name {
+        options.name = name.clone();
+    }
     let engine = Engine::with_workflows(store, Arc::new(tools), workflows, options);
     Ok(House {
         engine,
@@ -175,6 +221,11 @@ impl Origin {
     /// The origin as a journal keeps it.
     pub fn to_value(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default().into()
+    }
+
+    /// Whether a run is one of this document.
+    pub fn covers(&self, run: &Run) -> bool {
+        Self::from_value(&run.started.origin).is_some_and(|theirs| theirs.document == self.document)
     }
 
     /// Reads what [`Origin::to_value`] wrote.

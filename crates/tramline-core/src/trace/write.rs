@@ -5,9 +5,8 @@ use crate::graph::Graph;
 use crate::ids::{Checkpoint, NodeIx, RunId, Seq, StepNo};
 use crate::journal::{Answer, Entry, Event, Pause};
 use crate::run::failure_value;
-use crate::workflow::Action;
 use std::collections::BTreeMap;
-use tramline_expr::{Map, Value};
+use tramline_expr::Value;
 
 /// Renders a journal.
 pub(super) fn trace(run: &RunId, graph: &Graph, entries: &[Entry]) -> Trace {
@@ -176,7 +175,10 @@ impl Writer<'_> {
 
     fn line(&mut self, step: StepNo, node: NodeIx, at_ms: i64) -> &mut Step {
         let place = *self.places.entry(step).or_insert_with(|| {
-            let line = new_line(self.graph, step, node, at_ms, &self.trace);
+            let mut line = Step::begin(self.graph, step, node, at_ms);
+            if line.kind == "entry" {
+                line.input = Some(self.trace.input.clone());
+            }
             self.trace.steps.push(line);
             self.trace.steps.len() - 1
         });
@@ -249,48 +251,4 @@ impl Writer<'_> {
             });
         }
     }
-}
-
-fn new_line(graph: &Graph, step: StepNo, at: NodeIx, started_ms: i64, trace: &Trace) -> Step {
-    let node = graph.node(at);
-    let mut line = Step {
-        step,
-        node: node.id.clone(),
-        status: "open",
-        attempts: 1,
-        started_ms,
-        ..Step::default()
-    };
-    match &node.action {
-        Action::Entry => {
-            line.kind = "entry";
-            line.input = Some(trace.input.clone());
-        }
-        Action::Exit => line.kind = "exit",
-        Action::Wait(_) => line.kind = "wait",
-        Action::Call { tool, .. } => {
-            line.kind = "call";
-            line.tool = Some(tool.to_string());
-        }
-        Action::Compute { expression } => {
-            line.kind = "compute";
-            line.expression = Some(expression.clone().into());
-        }
-        Action::Choose { rules, otherwise } => {
-            line.kind = "choose";
-            let rules = rules.iter().map(|choice| {
-                Value::object([
-                    ("rule", choice.rule.clone()),
-                    ("label", choice.label.clone().into()),
-                ])
-            });
-            let mut shown = Map::new();
-            shown.insert("rules", Value::array(rules));
-            if let Some(label) = otherwise {
-                shown.insert("otherwise", label.clone().into());
-            }
-            line.expression = Some(shown.into());
-        }
-    }
-    line
 }

@@ -63,6 +63,8 @@ impl Driver {
             let seq = self.ledger.record(&mut self.run, event)?;
             announced.extend(step.filter(|_| is_attempt).map(|step| (step, seq)));
         }
+        // Among what was recorded again may be ends of calls that may not be repeated.
+        self.settled_at = self.run.seq;
         self.forget_closed();
         self.set_alarms();
         for (step, seq) in announced {

@@ -69,10 +69,17 @@ impl Driver {
             Action::Call { tool, .. } => self.is_workflow(tool),
             _ => false,
         };
-        if (open.repeatable && !is_child) || announced <= self.ledger.durable {
+        // What may be repeated waits only for the ends of calls that may not be: a process that dies
+        // now must not have to ask about them.
+        let needed = if open.repeatable && !is_child {
+            self.settled_at
+        } else {
+            announced
+        };
+        if needed <= self.ledger.durable {
             self.leave(step);
         } else {
-            self.held.push((announced, step));
+            self.held.push((needed, step));
         }
         Ok(())
     }
@@ -206,14 +213,18 @@ impl Driver {
                         self.ask(Pause::Child { step, node, run })
                     }
                     (Some(open), Called::Answer(Ok(output))) => {
-                        let node = open.node;
+                        let (node, repeatable) = (open.node, open.repeatable);
                         let event = Event::StepFinished {
                             step,
                             node,
                             label: None,
                             output,
                         };
-                        self.note(step, node, event).map(drop)
+                        self.note(step, node, event)?;
+                        if !repeatable {
+                            self.settled_at = self.run.seq;
+                        }
+                        Ok(())
                     }
                     (Some(_), Called::Answer(Err(failure))) => self.attempt_failed(step, failure),
                 }

@@ -1,6 +1,6 @@
 //! Calls that fail: time-outs, retries, error edges.
 
-use crate::support::{engine, load};
+use crate::support::{done, ended, engine, graphs, load};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -218,4 +218,40 @@ async fn a_call_gets_only_its_time() {
         panic!("{outcome:?}")
     };
     assert_eq!(failure.kind, FailureKind::Timeout);
+}
+
+#[tokio::test]
+async fn what_may_not_be_repeated_has_ended_durably_before_anything_else_leaves() {
+    const CHAIN: &str = "
+  - name: chain
+    description: Works, then looks.
+    inputSchema: {type: object}
+    nodes:
+      - {id: entry, type: entry, next: work}
+      - {id: work, type: mcp, server: t, tool: work, args: {task: a}, next: look}
+      - {id: look, type: mcp, server: t, tool: look, args: {task: $.work.did}, next: exit}
+      - {id: exit, type: exit}
+";
+    let store = MemoryStore::new();
+    let looks = Hints {
+        read_only: Some(true),
+        ..Hints::default()
+    };
+    let (called, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let tools = FakeTools::new()
+        .tool("t", "work", Hints::default(), |arguments| async move {
+            Ok(done(&arguments))
+        })
+        .tool("t", "look", looks, move |_| {
+            let _ = called.send(());
+            std::future::pending()
+        });
+    let engine = engine(&store, &Arc::new(tools));
+    let start = Start::new(graphs(CHAIN).remove(0), Value::object::<Str>([]));
+    let handle = engine.start(start).await.unwrap();
+    heard.recv().await.unwrap();
+    // What another process would find if this one died now.
+    let found = load(&engine, &handle.run).await;
+    assert_eq!(ended(&found), ["entry", "work"]);
+    engine.close().await;
 }

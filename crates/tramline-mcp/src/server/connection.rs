@@ -85,7 +85,7 @@ impl ServerHandler for Connection {
                 let log = self.level.of(&context.meta);
                 let reply = graph_tools::call(&self.shared, served, request, context, log).await;
                 self.shared.learn();
-                return Ok(reply);
+                return reply;
             }
             Ok(Found::Own(own)) => {
                 let engine = self.shared.engine.clone();

@@ -5,7 +5,8 @@ use super::offer::Served;
 use super::pausing::Next;
 use super::teller::{Teller, Wishes};
 use super::underway::Underway;
-use super::{Shared, pausing, reply, tasks, toolset};
+use super::{Shared, pausing, reply, seal, tasks, toolset};
+use rmcp::ErrorData;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject, Tool};
 use rmcp::service::{RequestContext, RoleServer};
 use std::pin::pin;
@@ -64,12 +65,17 @@ pub(super) async fn call(
     request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
     log: Option<From>,
-) -> CallToolResponse {
+) -> Result<CallToolResponse, ErrorData> {
     let tool = request.name.clone();
     let begun = match &request.request_state {
         Some(sealed) => {
             let responses = request.input_responses.unwrap_or_default();
-            pausing::answered(shared, &tool, sealed, &responses, &context).await
+            match seal::open(shared.engine.store(), &tool, sealed).await {
+                Ok(state) => pausing::answered(shared, state, &responses, &context).await,
+                // What was tampered with is no tool's failure: the request itself is refused.
+                Err(Fault::Refused(says)) => return Err(ErrorData::invalid_params(says, None)),
+                Err(fault) => Err(fault),
+            }
         }
         None => {
             let mut start = Start::new(Arc::clone(graph), toolset::read(request.arguments));
@@ -86,10 +92,10 @@ pub(super) async fn call(
         Ok((_, Next::Reply(reply))) => *reply,
         Err(fault) => reply::fault(&fault, None).into(),
     };
-    match response {
+    Ok(match response {
         CallToolResponse::Complete(reply) => reply::as_promised(graph, reply).into(),
         unfinished => unfinished,
-    }
+    })
 }
 
 /// Waits for a run, and asks the caller what it asks, until there is something to reply.

@@ -134,13 +134,11 @@ async fn carry(
 /// Takes what a caller brings back, and the run that it belongs to.
 pub(super) async fn answered(
     shared: &Shared,
-    tool: &str,
-    sealed: &str,
+    State { run, asked }: State,
     responses: &InputResponses,
     context: &RequestContext<RoleServer>,
 ) -> Result<(Underway, Next), Fault> {
     let engine = &shared.engine;
-    let State { run, asked } = seal::open(engine.store(), tool, sealed).await?;
     let loaded = engine.load(&run).await?;
     let underway = Underway::take_up(engine, &run).await?;
     for seq in asked {

@@ -23,7 +23,7 @@ pub(super) fn outcome(graph: &Graph, run: &RunId, outcome: &Outcome) -> CallTool
         error.insert(key, value);
     }
     error.insert("run_id", run.as_str().into());
-    errored(error)
+    as_promised(graph, errored(error))
 }
 
 /// What a graph gives. Content goes in as that, and as data only where a schema promised data.

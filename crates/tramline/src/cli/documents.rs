@@ -1,7 +1,7 @@
 //! Documents named on the command line: read, or all their flaws shown.
 
 use super::{Exit, Stopped, frames};
-use crate::config::{Config, read_bounded};
+use crate::config::{Config, read_document};
 use crate::wire;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,9 +12,6 @@ use tramline_core::formats::{self, Elsewhere, Hint, Read};
 use tramline_core::graph::Graph;
 use tramline_core::text::nearest;
 
-/// The reader has its own bound; this one keeps a wrong file from being read at all.
-const DOCUMENT_BYTES_MAX: u64 = 16 << 20;
-
 /// A document's text with what is wrong with it.
 pub(super) struct Flawed {
     pub(super) path: String,
@@ -24,10 +21,7 @@ pub(super) struct Flawed {
 
 /// The servers that documents may use without naming them.
 pub(super) fn elsewhere(config: &Config) -> Result<Vec<Str>, Stopped> {
-    Ok(wire::configured(config)?
-        .into_iter()
-        .map(|server| server.name)
-        .collect())
+    Ok(wire::elsewhere(config)?)
 }
 
 /// Reads one document in any format.
@@ -35,8 +29,7 @@ pub(super) fn read(
     path: &Path,
     elsewhere: Elsewhere<'_>,
 ) -> Result<(Read, Flawed), Result<Flawed, Stopped>> {
-    let bytes =
-        read_bounded(path, DOCUMENT_BYTES_MAX).map_err(|message| Err(Stopped::bad(message)))?;
+    let bytes = read_document(path).map_err(|message| Err(Stopped::bad(message)))?;
     let shown = path.display().to_string();
     let flawed = |flaws| Flawed {
         path: shown,

@@ -110,10 +110,7 @@ async fn serve(
 
 /// What a process before us left unfinished goes on here.
 async fn recover(engine: &Engine, origins: &[Origin]) -> Result<(), Stopped> {
-    let ours = |run: &Run| {
-        Origin::from_value(&run.started.origin)
-            .is_some_and(|theirs| origins.iter().any(|mine| mine.document == theirs.document))
-    };
+    let ours = |run: &Run| origins.iter().any(|mine| mine.covers(run));
     let recovered = engine.recover(ours).await?;
     if !recovered.driven.is_empty() {
         output::say(&format!("{} unfinished runs go on", recovered.driven.len()));

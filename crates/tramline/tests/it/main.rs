@@ -17,6 +17,7 @@ mod downstream;
 mod examples;
 mod kill_smoke;
 mod killed;
+mod library;
 mod matrix;
 mod processes;
 mod served;

@@ -92,13 +92,13 @@ fn what_is_structured_fits_what_is_listed() {
 
 #[test]
 fn an_error_breaks_no_promise() {
-    let broken = || fault(&Fault::Refused("no".into()), None);
-    let free = as_promised(&graph(None), broken());
+    let broken = |schema| as_promised(&graph(schema), fault(&Fault::Refused("no".into()), None));
+    let free = broken(None);
     assert_eq!(
         free.structured_content,
         Some(json!({"error": {"message": "no"}}))
     );
-    let bound = as_promised(&graph(Some(json!({"type": "object"}))), broken());
+    let bound = broken(Some(json!({"type": "object"})));
     assert_eq!(bound.structured_content, None);
     assert_eq!(
         bound.content[0].as_text().unwrap().text,

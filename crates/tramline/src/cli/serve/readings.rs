@@ -3,7 +3,7 @@
 use super::super::documents::{self, Flawed};
 use super::super::{frames, output};
 use crate::config::Config;
-use crate::wire::Origin;
+use crate::wire::{self, Origin};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tramline_core::Value;
@@ -83,27 +83,9 @@ impl Readings {
         graphs.map(|(graph, origin)| Callable { graph, origin })
     }
 
-    /// One document speaks for itself; several are served under our name.
+    /// What the server says of itself.
     pub(super) fn about(&self) -> About {
-        if let [only] = self.0.as_slice() {
-            let server = &only.document.server;
-            return About {
-                name: server.name.clone(),
-                version: server.version.clone(),
-                title: Some(server.title.clone()),
-                instructions: server.instructions.clone(),
-            };
-        }
-        let instructions = self.documents();
-        let instructions: Vec<_> = instructions
-            .filter_map(|document| document.server.instructions.as_deref())
-            .collect();
-        About {
-            name: "tramline".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            title: Some("Tramline".into()),
-            instructions: (!instructions.is_empty()).then(|| instructions.join("\n\n").into()),
-        }
+        wire::about(self.documents())
     }
 }
 
