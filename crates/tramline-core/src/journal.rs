@@ -11,10 +11,12 @@ use serde::{Deserialize, Serialize};
 use tramline_expr::{Str, Value};
 
 mod begin;
+mod budget;
 mod lines;
 mod words;
 
 pub use begin::{Break, Fork, Item, Parent, Policy, Started, Watch};
+pub use budget::{Budget, Spent};
 pub use lines::{EVENT_BYTES_MAX, TooLarge, Unreadable, decode, encode};
 pub use words::{Answer, Outcome, Pause};
 

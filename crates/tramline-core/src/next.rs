@@ -2,9 +2,14 @@
 
 use crate::failure::{Failure, FailureKind};
 use crate::ids::{NodeIx, StepNo};
-use crate::journal::{Item, Outcome, Pause, Policy};
+use crate::journal::{Item, Outcome, Pause, Policy, Spent};
 use crate::run::{Run, Stage, Token};
-use crate::workflow::Limits;
+use crate::workflow::{Action, Limits};
+
+mod budget;
+
+use budget::Room;
+pub use budget::bars;
 
 /// What to do about a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,8 +61,13 @@ pub fn next(run: &Run, allowance: &Allowance<'_>) -> Next {
             node: None,
         });
     }
+    let stalled = run.stalled.is_some();
+    if let Some(pause) = budget::spent(run, allowance).filter(|_| !stalled) {
+        return Next::Ask(pause);
+    }
     let mut due = Vec::new();
-    let mut free = allowance.width.saturating_sub(allowance.preparing.len());
+    let free = allowance.width.saturating_sub(allowance.preparing.len());
+    let mut room = Room::of(run, if stalled { 0 } else { free });
     for (&step, open) in &run.open {
         match open.stage {
             Stage::Adrift => {
@@ -66,25 +76,28 @@ pub fn next(run: &Run, allowance: &Allowance<'_>) -> Next {
                     node: open.node,
                 });
             }
-            Stage::Again if free > 0 => {
-                free -= 1;
+            Stage::Again if room.free > 0 && room.call() => {
+                room.free -= 1;
                 due.push(Due::Again(step));
             }
             Stage::Again | Stage::Doubted | Stage::Sleeping(_) => {}
-            Stage::Calling | Stage::Resting => free = free.saturating_sub(1),
+            Stage::Calling | Stage::Resting => room.free = room.free.saturating_sub(1),
         }
     }
-    let free = free.saturating_sub(spread(run, allowance, free, &mut due));
-    if let Some(pause) = enter(run, allowance, free, &mut due) {
+    spread(run, allowance, &mut room, &mut due);
+    if let Some(pause) = enter(run, allowance, &mut room, &mut due) {
         return Next::Ask(pause);
     }
     if !due.is_empty() {
         return Next::Perform(due);
     }
-    let busy = !run.open.is_empty()
-        || !run.pauses.is_empty()
-        || !run.spreads.is_empty()
-        || !allowance.preparing.is_empty();
+    if room.wanting {
+        return Next::Ask(budget::ask(run, Spent::Calls, run.calls));
+    }
+    // What has nothing left to do needs no more budget.
+    let asked = run.pauses.len() > usize::from(stalled && run.flow.ready.is_empty());
+    let busy =
+        !run.open.is_empty() || asked || !run.spreads.is_empty() || !allowance.preparing.is_empty();
     match run.started.policy {
         _ if busy => Next::Wait,
         Policy::Layered if !run.flow.ready.is_empty() => Next::Ask(Pause::Layer {
@@ -94,9 +107,8 @@ pub fn next(run: &Run, allowance: &Allowance<'_>) -> Next {
     }
 }
 
-/// Adds what steps that are spread have to do. Gives how many calls that is.
-fn spread(run: &Run, allowance: &Allowance<'_>, free: usize, due: &mut Vec<Due>) -> usize {
-    let mut calls = 0;
+/// Adds what steps that are spread have to do.
+fn spread(run: &Run, allowance: &Allowance<'_>, room: &mut Room, due: &mut Vec<Due>) {
     for (&step, spread) in &run.spreads {
         if spread.is_over() {
             due.push(Due::Gather(step));
@@ -107,18 +119,25 @@ fn spread(run: &Run, allowance: &Allowance<'_>, free: usize, due: &mut Vec<Due>)
         }
         let each = run.graph.node(spread.node).each.as_ref();
         let width = each.map_or(1, |each| each.width as usize);
-        let most = width.saturating_sub(run.items_open(step)).min(free - calls);
+        let most = width.saturating_sub(run.items_open(step)).min(room.free);
         let left = (spread.len() - spread.begun) as usize;
         for index in (spread.begun..).take(most.min(left)) {
+            if !room.call() {
+                break;
+            }
+            room.free -= 1;
             due.push(Due::Item(Item { step, index }));
-            calls += 1;
         }
     }
-    calls
 }
 
 /// Adds the visits that may begin, or gives the question that comes before one of them.
-fn enter(run: &Run, allowance: &Allowance<'_>, free: usize, due: &mut Vec<Due>) -> Option<Pause> {
+fn enter(
+    run: &Run,
+    allowance: &Allowance<'_>,
+    room: &mut Room,
+    due: &mut Vec<Due>,
+) -> Option<Pause> {
     let limits = &run.graph.workflow.limits;
     let layer = match run.started.policy {
         Policy::Eager => usize::MAX,
@@ -126,19 +145,24 @@ fn enter(run: &Run, allowance: &Allowance<'_>, free: usize, due: &mut Vec<Due>) 
     };
     let taken = u64::from(run.steps - run.items);
     let left = usize::try_from(limits.steps_max.saturating_sub(taken)).unwrap_or(usize::MAX);
-    let most = free.min(layer).min(left);
+    let most = room.free.min(layer).min(left);
     let waiting = run.flow.ready.iter().take(layer);
     for token in waiting
         .filter(|token| !allowance.preparing.contains(&token.node))
         .take(most)
     {
-        match &run.graph.node(token.node).approval {
+        let node = run.graph.node(token.node);
+        match &node.approval {
             Some(reason) if !token.leave.approved => {
                 return Some(Pause::Approval {
                     node: token.node,
                     reason: reason.clone(),
                 });
             }
+            // Items are counted one by one.
+            _ if node.each.is_none()
+                && matches!(node.action, Action::Call { .. })
+                && !room.call() => {}
             _ => due.push(Due::New(*token)),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::graph::Graph;
 use crate::ids::{Checkpoint, RunId, Seq};
-use crate::journal::Pause;
+use crate::journal::{Budget, Pause};
 use tramline_expr::{Map, Value};
 
 /// A question in a sentence.
@@ -19,6 +19,10 @@ pub fn says(graph: &Graph, pause: &Pause) -> String {
             format!("{id} would make a call again that was made before; may it?")
         }
         Pause::Child { run, .. } => format!("{id} waits for {run}, which waits for an answer"),
+        Pause::Budget { what, used, limit } => {
+            let unit = what.unit();
+            format!("the budget of {limit} {unit} is spent ({used} used); extend it to go on")
+        }
     }
 }
 
@@ -28,6 +32,20 @@ pub fn options(pause: &Pause) -> &'static [&'static str] {
         Pause::Layer { .. } | Pause::Approval { .. } => &["proceed", "reject"],
         Pause::Break { .. } | Pause::Effect { .. } => &["proceed", "skip", "reject"],
         Pause::InDoubt { .. } | Pause::Child { .. } => &["retry", "skip", "reject"],
+        Pause::Budget { .. } => &["extend", "reject"],
+    }
+}
+
+/// As much again of what is spent: what a plain yes to a question about the budget means.
+pub fn extension(pause: &Pause) -> Option<Budget> {
+    match pause {
+        Pause::Budget { what, used, limit } => Some(Budget::of(*what, (*used).max(*limit).max(1))),
+        Pause::Layer { .. }
+        | Pause::Approval { .. }
+        | Pause::InDoubt { .. }
+        | Pause::Break { .. }
+        | Pause::Effect { .. }
+        | Pause::Child { .. } => None,
     }
 }
 
@@ -51,6 +69,11 @@ pub fn value(graph: &Graph, run: &RunId, seq: Seq, pause: &Pause) -> Value {
         Pause::InDoubt { step, .. } => told.insert("step", (*step).into()),
         Pause::Effect { .. } => None,
         Pause::Child { run, .. } => told.insert("run_id", run.as_str().into()),
+        Pause::Budget { what, used, limit } => {
+            told.insert("spent", what.field().into());
+            told.insert("used", (*used).into());
+            told.insert("limit", (*limit).into())
+        }
     };
     told.insert("message", says(graph, pause).into());
     let options = options(pause).iter().map(|option| Value::from(*option));

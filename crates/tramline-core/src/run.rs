@@ -5,7 +5,7 @@
 
 use crate::graph::{Graph, Problem};
 use crate::ids::{NodeIx, RunId, Seq, StepNo};
-use crate::journal::{Entry, Event, Item, Outcome, Pause, Policy, Started};
+use crate::journal::{Budget, Entry, Event, Item, Outcome, Pause, Started};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use tramline_expr::{Map, Str, Value};
 mod flow;
 mod history;
 mod items;
+mod rest;
 mod steps;
 mod watch;
 mod words;
@@ -22,6 +23,7 @@ use flow::Flow;
 pub use flow::Token;
 use history::History;
 pub(crate) use items::Spread;
+use rest::Active;
 pub(crate) use steps::failure_value;
 pub(crate) use watch::{Condition, Watching};
 
@@ -52,6 +54,10 @@ pub struct Run {
     pub items: StepNo,
     /// How many calls left, repetitions among them.
     pub calls: u64,
+    /// How many tokens models have read and written for it.
+    pub tokens: u64,
+    /// What it may use before it asks, with all extensions so far.
+    pub budget: Budget,
     pub(crate) scope: Value,
     pub(crate) history: History,
     pub(crate) flow: Flow,
@@ -65,6 +71,8 @@ pub struct Run {
     pub(crate) given: Vec<(NodeIx, Value)>,
     /// Tokens that somebody was asked about, by the place of the question.
     asked: BTreeMap<Seq, Token>,
+    /// The question about its budget that stands: until it is answered nothing begins.
+    pub(crate) stalled: Option<Seq>,
     active: Active,
     /// Every visit's node and label, for rebuilding the flow when the graph grows.
     trail: Vec<(NodeIx, Str, Option<u32>)>,
@@ -85,6 +93,8 @@ pub struct Open {
     pub of: Option<Item>,
     /// How many of its attempts have failed.
     pub failed: u32,
+    /// Whether a person has agreed to it.
+    pub approved: bool,
     /// How it stands.
     pub stage: Stage,
 }
@@ -112,13 +122,6 @@ pub(crate) struct Layer {
     pub(crate) index: u32,
     /// How many of the ready tokens belong to the current layer.
     pub(crate) left: usize,
-}
-
-/// How long a run has been at work: time spent waiting for people does not count.
-#[derive(Clone, Copy, Debug, Default)]
-struct Active {
-    before_ms: u64,
-    since_ms: Option<i64>,
 }
 
 /// An event that cannot follow what came before it.
@@ -170,6 +173,8 @@ impl Run {
             steps: 0,
             items: 0,
             calls: 0,
+            tokens: 0,
+            budget: started.budget.unwrap_or_default(),
             scope: Map::with_capacity(graph.len().min(1024)).into(),
             history: History::new(graph.len()),
             layer: Layer {
@@ -182,10 +187,8 @@ impl Run {
             watching,
             given: Vec::new(),
             asked: BTreeMap::new(),
-            active: Active {
-                before_ms: 0,
-                since_ms: Some(at_ms),
-            },
+            stalled: None,
+            active: Active::since(at_ms),
             trail: Vec::new(),
             graph,
             started: Arc::new(started),
@@ -292,34 +295,9 @@ impl Run {
         Ok(())
     }
 
-    /// Starts and stops the clock of work: waiting for people or for the time is no work.
-    fn tick(&mut self, at_ms: i64) {
-        // Most events leave something to do; the rest is looked at only when none is left.
-        let works = !self.flow.ready.is_empty() && !self.between_layers();
-        if works || self.outcome.is_some() || !self.rests() {
-            self.active.since_ms.get_or_insert(at_ms);
-        } else if let Some(since) = self.active.since_ms.take() {
-            self.active.before_ms += at_ms.saturating_sub(since).max(0) as u64;
-        }
-    }
-
-    /// Whether it waits for answers only.
-    pub fn is_paused(&self) -> bool {
-        self.outcome.is_none() && !self.pauses.is_empty() && self.verdict.is_none() && self.idle()
-    }
-
     /// What every node gave last, by its id.
     pub fn outputs(&self) -> &Value {
         &self.scope
-    }
-
-    /// How long it has been at work until `now_ms`.
-    pub fn active_ms(&self, now_ms: i64) -> u64 {
-        let running = self
-            .active
-            .since_ms
-            .map_or(0, |since| now_ms.saturating_sub(since).max(0));
-        self.active.before_ms + running as u64
     }
 
     /// The visit that ended last.
@@ -341,26 +319,5 @@ impl Run {
     pub(crate) fn seen_from(&self) -> Option<u32> {
         let token = self.asked.values().next().or(self.flow.ready.front());
         token.map_or_else(|| self.last_visit(), |token| token.from)
-    }
-
-    fn between_layers(&self) -> bool {
-        self.started.policy == Policy::Layered && self.layer.left == 0
-    }
-
-    /// Whether no step is under way and none could start without an answer.
-    fn idle(&self) -> bool {
-        self.still(|stage| stage == Stage::Doubted)
-    }
-
-    /// Whether everything waits: for answers, or for the time.
-    fn rests(&self) -> bool {
-        let waits = !self.pauses.is_empty() || !self.open.is_empty();
-        waits && self.still(|stage| matches!(stage, Stage::Doubted | Stage::Sleeping(_)))
-    }
-
-    fn still(&self, is_still: impl Fn(Stage) -> bool) -> bool {
-        (self.flow.ready.is_empty() || self.between_layers())
-            && self.open.values().all(|open| is_still(open.stage))
-            && self.spreads.values().all(Spread::waits)
     }
 }

@@ -42,6 +42,13 @@ pub struct Workflow {
     /// The bounds of each run.
     #[serde(default)]
     pub limits: Limits,
+    /// Whether a call of a tool that is annotated as destructive asks first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cautious: bool,
+    /// How calls of nodes without a `retry` are repeated when their server could not be reached or
+    /// gave no answer, as far as they may be repeated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transient: Option<Retry>,
 }
 
 /// One place in a graph where something is done.

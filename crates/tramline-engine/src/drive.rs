@@ -30,6 +30,8 @@ use tramline_core::step::{self, Work};
 
 mod absorb;
 mod calls;
+mod finish;
+mod policy;
 mod spread;
 mod time;
 
@@ -80,6 +82,8 @@ pub(crate) struct Driver {
     /// The latest end of a call that may not be repeated.
     settled_at: Seq,
     preparing: Vec<NodeIx>,
+    /// Further attempts that are due and wait for the run's budget.
+    put_off: Vec<StepNo>,
     unfound: HashMap<NodeIx, Failure>,
     deadline: Option<Pin<Box<Sleep>>>,
     stopping: bool,
@@ -115,6 +119,7 @@ impl Driver {
             held: Vec::new(),
             settled_at: 0,
             preparing: Vec::new(),
+            put_off: Vec::new(),
             unfound: HashMap::new(),
             deadline: None,
             stopping: false,
@@ -203,13 +208,8 @@ impl Driver {
             if self.ledger.is_full() {
                 return Ok(false);
             }
-            let allowance = Allowance {
-                width: self.inner.options.width,
-                active_ms: self.run.active_ms(clock::now_ms()),
-                bytes: self.ledger.bytes,
-                preparing: &self.preparing,
-            };
-            match next(&self.run, &allowance) {
+            self.take_up()?;
+            match next(&self.run, &self.allowance()) {
                 Next::Perform(due) => {
                     for due in due {
                         self.begin(due)?;
@@ -223,45 +223,12 @@ impl Driver {
         Ok(true)
     }
 
-    fn finish(&mut self, outcome: Outcome) -> Result<(), Fault> {
-        let outcome = self.settle(outcome);
-        match self
-            .ledger
-            .record(&mut self.run, Event::Finished { outcome })
-        {
-            Err(Fault::TooLarge(how)) => {
-                let message = format!("the result is too large: {how}");
-                let failure = Failure::new(FailureKind::Limit, message);
-                let outcome = Outcome::Failed {
-                    failure,
-                    node: None,
-                };
-                self.ledger
-                    .record(&mut self.run, Event::Finished { outcome })
-                    .map(drop)
-            }
-            done => done.map(drop),
-        }
-    }
-
-    /// A result that does not fit the workflow's own schema is a failure.
-    fn settle(&self, outcome: Outcome) -> Outcome {
-        let Outcome::Completed { result } = &outcome else {
-            return outcome;
-        };
-        match self.run.graph.check_result(result) {
-            Ok(()) => outcome,
-            Err(flaws) => {
-                let message = format!(
-                    "the result does not fit the output schema: {}",
-                    flaws.join("; ")
-                );
-                let failure = Failure::new(FailureKind::Schema, message).with_data(result.clone());
-                Outcome::Failed {
-                    failure,
-                    node: None,
-                }
-            }
+    fn allowance(&self) -> Allowance<'_> {
+        Allowance {
+            width: self.inner.options.width,
+            active_ms: self.run.active_ms(clock::now_ms()),
+            bytes: self.ledger.bytes,
+            preparing: &self.preparing,
         }
     }
 
@@ -309,7 +276,7 @@ impl Driver {
             },
             Work::Wait(until_ms) => return self.sleep(step, node, until_ms),
             Work::Call { tool, arguments } => {
-                let Some(repeatable) = self.repeatable(node, &tool) else {
+                let Some(repeatable) = self.cleared(token, &tool)? else {
                     return Ok(());
                 };
                 if step::repeats(&self.run, token) {
@@ -328,7 +295,11 @@ impl Driver {
                     None => Ok(()),
                 };
             }
-            Work::Spread { items, .. } => {
+            Work::Spread { tool, items } => {
+                // Nobody asks about single items.
+                if self.cleared(token, &tool)?.is_none() {
+                    return Ok(());
+                }
                 if step::repeats(&self.run, token) {
                     return self.ask(Pause::Effect { node });
                 }

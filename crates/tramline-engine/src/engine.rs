@@ -6,6 +6,7 @@
 use crate::clock;
 use crate::fault::Fault;
 use crate::ledger::{Ledger, head, status};
+use crate::policy::Policy;
 use crate::seams::{Append, AppendError, Page, RunFilter, Store, Tools, Workflows};
 use crate::shelf::Shelf;
 use std::collections::HashMap;
@@ -14,13 +15,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tramline_core::graph::{Graph, Patch};
+use tramline_core::Str;
+use tramline_core::graph::Patch;
 use tramline_core::ids::{Checkpoint, RunId, Seq};
-use tramline_core::journal::{
-    self, Answer, Entry, Event, Outcome, Parent, Pause, Policy, Started, Watch,
-};
+use tramline_core::journal::{self, Answer, Entry, Event, Outcome, Parent, Pause, Started};
 use tramline_core::run::Run;
-use tramline_core::{Str, Value};
 
 mod child;
 mod close;
@@ -30,6 +29,7 @@ mod fork;
 mod hold;
 mod load;
 mod options;
+mod start;
 
 pub(crate) use child::{Called, ChildCall};
 pub use debug::At;
@@ -38,6 +38,7 @@ pub use fork::{Branch, Branched, Effects};
 pub use hold::Handle;
 pub use load::Loaded;
 pub use options::{Options, Scratch};
+pub use start::Start;
 
 /// An append that others keep overtaking is given up after so many tries.
 const OVERTAKEN_MAX: usize = 64;
@@ -67,37 +68,6 @@ pub(crate) struct Live {
     pub(crate) word: Notify,
     /// The last event the driver knows of, its own unsent ones among them.
     pub(crate) known: AtomicU64,
-}
-
-/// What a run is started with.
-#[derive(Clone, Debug)]
-pub struct Start {
-    /// What to run.
-    pub graph: Arc<Graph>,
-    /// With what.
-    pub input: Value,
-    /// How to go on from step to step.
-    pub policy: Policy,
-    /// The caller's label that groups runs.
-    pub session: Option<Str>,
-    /// Where the document and its servers are to be found again, in the front end's own words.
-    pub origin: Value,
-    /// Where it is to halt.
-    pub watch: Option<Watch>,
-}
-
-impl Start {
-    /// An eager run.
-    pub fn new(graph: Arc<Graph>, input: Value) -> Self {
-        Self {
-            graph,
-            input,
-            policy: Policy::Eager,
-            session: None,
-            origin: Value::Null,
-            watch: None,
-        }
-    }
 }
 
 impl Engine {
@@ -149,6 +119,9 @@ impl Engine {
             session,
             origin,
             watch,
+            budget,
+            ttl_ms,
+            owner,
         } = start;
         graph.check_input(&input).map_err(|flaws| Fault::BadInput {
             workflow: graph.workflow.name.to_string(),
@@ -164,6 +137,9 @@ impl Engine {
             parent,
             fork: None,
             watch,
+            budget,
+            ttl_ms,
+            owner,
         };
         let event = Event::Started(Box::new(started.clone()));
         let run = Run::begin(id, graph, started, at_ms)
@@ -327,6 +303,11 @@ impl Engine {
         &self.0.workflows
     }
 
+    /// What the operator says of tools, for front ends that call them outside of runs.
+    pub fn policy(&self) -> &Policy {
+        &self.0.options.policy
+    }
+
     /// The tools behind the engine.
     pub fn tools(&self) -> &Arc<dyn Tools> {
         &self.0.tools
@@ -341,7 +322,8 @@ fn waited_for(run: &Run) -> Vec<RunId> {
         | Pause::Approval { .. }
         | Pause::InDoubt { .. }
         | Pause::Break { .. }
-        | Pause::Effect { .. } => None,
+        | Pause::Effect { .. }
+        | Pause::Budget { .. } => None,
     };
     run.pauses.values().filter_map(child).collect()
 }

@@ -31,6 +31,15 @@ pub enum Fault {
         /// How.
         status: &'static str,
     },
+    /// The run waited too long for an answer.
+    #[error("{run} has expired: nobody answered in the time it was given; start a new one")]
+    Expired {
+        /// Which run.
+        run: RunId,
+    },
+    /// There is no room for another run.
+    #[error("{0}")]
+    Quota(String),
     /// The question is not the one that waits.
     #[error("{asked} is not waiting for an answer{}", waiting(.current))]
     Stale {

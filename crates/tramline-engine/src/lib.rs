@@ -9,6 +9,7 @@ mod fault;
 mod ledger;
 mod lookout;
 mod perform;
+pub mod policy;
 mod recover;
 mod replay;
 pub mod seams;
@@ -23,6 +24,7 @@ pub use engine::{
 };
 pub use fault::Fault;
 pub use ledger::status;
+pub use policy::{Pattern, Policy};
 pub use recover::Recovered;
 pub use replay::Replayed;
 pub use shelf::Shelf;

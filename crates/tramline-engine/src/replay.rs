@@ -7,6 +7,7 @@
 use crate::drive::Ended;
 use crate::engine::{Engine, Loaded, Options, Start};
 use crate::fault::Fault;
+use crate::policy::{Pattern, Policy};
 use crate::seams::{Call, Hints, Listing, Store, Tool, Tools};
 use async_trait::async_trait;
 use std::collections::{HashMap, VecDeque};
@@ -59,6 +60,7 @@ async fn replay(
     let options = Options {
         workflows: false,
         hurry: true,
+        policy: policy_of(&record.run.graph, &record.entries),
         name: "replay".into(),
         ..Options::default()
     };
@@ -114,6 +116,24 @@ async fn answer_all(
         engine.answer(&asked, answer, by, why).await?;
     }
     Ok(unanswered)
+}
+
+/// The policy under which a run was asked what it was asked: questions about nodes that ask for no
+/// approval themselves came from it, or from what their tools are annotated with.
+fn policy_of(graph: &Graph, entries: &[Entry]) -> Policy {
+    let mut policy = Policy::default();
+    for entry in entries {
+        if let Event::Paused {
+            pause: Pause::Approval { node, .. },
+        } = &entry.event
+            && let (None, Action::Call { tool, .. }) =
+                (&graph.node(*node).approval, &graph.node(*node).action)
+            && !policy.ask.iter().any(|pattern| pattern.matches(tool))
+        {
+            policy.ask.push(Pattern::exactly(tool));
+        }
+    }
+    policy
 }
 
 type Question = (&'static str, Option<Str>);

@@ -142,11 +142,14 @@ impl From<Fault> for Stopped {
         let exit = match &fault {
             Fault::NotFound(_)
             | Fault::Over { .. }
+            | Fault::Expired { .. }
             | Fault::Stale { .. }
             | Fault::Refused(_)
             | Fault::TooLarge(_)
             | Fault::BadInput { .. } => Exit::BadInput,
-            Fault::Store(_) | Fault::Elsewhere { .. } | Fault::Damaged { .. } => Exit::Failed,
+            Fault::Store(_) | Fault::Quota(_) | Fault::Elsewhere { .. } | Fault::Damaged { .. } => {
+                Exit::Failed
+            }
         };
         Self {
             exit,

@@ -8,7 +8,7 @@ use super::sketch::{self, Sketch, Sources};
 use super::yaml_graph::{Document, fields, limits, servers, tools};
 use super::{Flaws, Hint};
 use crate::flaw::{Code, Flaw};
-use crate::workflow::{Action, Edge, Limits, Node, Unhandled, Workflow};
+use crate::workflow::{Action, Edge, Limits, Node, Retry, Unhandled, Workflow};
 use tramline_expr::{Str, Value};
 
 mod arguments;
@@ -22,6 +22,13 @@ pub use write::write;
 
 /// What the entry is called, unless a task has that name: expressions see the input under it.
 const ENTRY: [&str; 3] = ["entry", "input", "dag_input"];
+
+/// What happens to a call whose server is away for a moment: long enough for one that restarts.
+const TRANSIENT: Retry = Retry {
+    max: 3,
+    wait_ms: 250,
+    backoff: 3.0,
+};
 
 /// The fields of a document. Those of a caller's request that are not about the tasks are let be.
 const KNOWN: [&str; 16] = [
@@ -74,6 +81,8 @@ pub(super) fn read_tree(tree: &Tree, hint: Hint<'_>) -> Result<Document, Vec<Fla
         description: title("description").or_else(|| title("intent")),
         output_schema: output.map(|(schema, _)| schema),
         unhandled: Unhandled::SkipsDependents,
+        cautious: true,
+        transient: Some(TRANSIENT),
         ..Workflow::default()
     };
     let mut sketch = Sketch::new(workflow, about);

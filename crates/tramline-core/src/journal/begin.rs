@@ -1,5 +1,6 @@
 //! How a run begins: what it runs, with what, for whom, and where it is to halt.
 
+use super::Budget;
 use crate::ids::{RunId, Seq, StepNo};
 use crate::workflow::Workflow;
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,15 @@ pub struct Started {
     /// Where it is to halt from its first step on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch: Option<Watch>,
+    /// What it may use before it asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
+    /// How long it waits for an answer before it is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl_ms: Option<u64>,
+    /// Whose it is, in the front end's own words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Str>,
 }
 
 /// One item of a step that is spread.

@@ -1,5 +1,6 @@
 //! What a run asks, what is answered, and how it ends.
 
+use super::{Budget, Spent};
 use crate::failure::Failure;
 use crate::ids::{NodeIx, RunId, StepNo};
 use serde::{Deserialize, Serialize};
@@ -48,13 +49,22 @@ pub enum Pause {
         /// Which run.
         run: RunId,
     },
+    /// Its budget is spent: nothing begins until there is more.
+    Budget {
+        /// Which part of it.
+        what: Spent,
+        /// How much of that was used.
+        used: u64,
+        /// How much of it there was.
+        limit: u64,
+    },
 }
 
 impl Pause {
     /// The node it is about, if it is about one.
     pub fn node(&self) -> Option<NodeIx> {
         match self {
-            Self::Layer { .. } => None,
+            Self::Layer { .. } | Self::Budget { .. } => None,
             Self::Approval { node, .. }
             | Self::InDoubt { node, .. }
             | Self::Break { node, .. }
@@ -72,6 +82,7 @@ impl Pause {
             Self::Break { .. } => "break",
             Self::Effect { .. } => "effect",
             Self::Child { .. } => "child",
+            Self::Budget { .. } => "budget",
         }
     }
 }
@@ -89,6 +100,11 @@ pub enum Answer {
     Skip {
         /// What the step is taken to have given.
         output: Value,
+    },
+    /// Go on, with so much more.
+    Extend {
+        /// What is added to the budget.
+        budget: Budget,
     },
 }
 

@@ -15,6 +15,13 @@ pub struct Token {
     pub(crate) leave: Leave,
 }
 
+impl Token {
+    /// Whether a person has agreed to the visit.
+    pub fn is_approved(&self) -> bool {
+        self.leave.approved
+    }
+}
+
 /// What somebody said about a visit before it begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Leave {

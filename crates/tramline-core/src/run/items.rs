@@ -16,6 +16,8 @@ pub(crate) struct Spread {
     pub(crate) items: Value,
     /// The visit that its token came from.
     pub(crate) from: Option<u32>,
+    /// Whether a person has agreed to it.
+    pub(crate) approved: bool,
     /// How many items have begun; they begin in order.
     pub(crate) begun: u32,
     /// How many have ended.
@@ -58,6 +60,7 @@ impl Run {
             node,
             items: items.clone(),
             from: token.from,
+            approved: token.leave.approved,
             begun: 0,
             ended: 0,
             outputs: vec![Value::Null; count],
@@ -74,14 +77,16 @@ impl Run {
             .ok_or_else(|| format!("step {} has no item {}", item.step, item.index))
     }
 
-    pub(super) fn item_begins(&mut self, item: journal::Item) -> Result<(), String> {
+    /// The call for an item begins. Whether a person has agreed to it.
+    pub(super) fn item_begins(&mut self, item: journal::Item) -> Result<bool, String> {
         let spread = self.spread_of(item)?;
         if item.index != spread.begun {
             return Err(format!("item {} is not the next one", item.index));
         }
         spread.begun += 1;
+        let approved = spread.approved;
         self.items += 1;
-        Ok(())
+        Ok(approved)
     }
 
     pub(super) fn item_done(&mut self, item: journal::Item, output: Value) -> Result<(), String> {
@@ -131,7 +136,8 @@ impl Run {
             Pause::Layer { .. }
             | Pause::Approval { .. }
             | Pause::Break { .. }
-            | Pause::Effect { .. } => true,
+            | Pause::Effect { .. }
+            | Pause::Budget { .. } => true,
         });
     }
 

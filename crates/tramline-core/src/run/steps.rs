@@ -76,10 +76,10 @@ impl Run {
             return Ok(());
         }
         self.next_step(*step, *node)?;
-        match of {
+        let approved = match of {
             Some(item) => self.item_begins(*item)?,
-            None => drop(self.take(*node)?),
-        }
+            None => self.take(*node)?.leave.approved,
+        };
         self.calls += 1;
         let open = Open {
             node: *node,
@@ -88,6 +88,7 @@ impl Run {
             repeatable: *repeatable,
             of: *of,
             failed: 0,
+            approved,
             stage: Stage::Calling,
         };
         self.open.insert(*step, open);
@@ -111,6 +112,7 @@ impl Run {
             repeatable: true,
             of: None,
             failed: 0,
+            approved: token.leave.approved,
             stage: Stage::Sleeping(until_ms),
         };
         self.open.insert(step, open);
@@ -151,6 +153,10 @@ impl Run {
         self.flow.leave(graph, node, label, visit);
         if graph.can_grow() {
             self.trail.push((node, label.into(), visit));
+        }
+        // The input is there before the first layer: handing it on is none of its own.
+        if graph.node(node).action == Action::Entry {
+            self.layer.left = self.flow.ready.len();
         }
         if let (Action::Exit, None) = (&graph.node(node).action, &self.verdict) {
             let result = visit

@@ -29,6 +29,7 @@ impl Run {
     pub(super) fn paused(&mut self, entry: &Entry, pause: &Pause) -> Result<(), String> {
         match pause {
             Pause::Layer { .. } => {}
+            Pause::Budget { .. } => self.stalled = Some(entry.seq),
             Pause::Approval { node, .. } | Pause::Break { node, .. } | Pause::Effect { node } => {
                 let token = self.take(*node)?;
                 self.asked.insert(entry.seq, token);
@@ -63,6 +64,12 @@ impl Run {
                     left: self.flow.ready.len(),
                 };
             }
+            (Pause::Budget { what, .. }, Answer::Extend { budget })
+                if budget.part(*what).is_some_and(|more| more > 0) =>
+            {
+                self.budget.extend(budget);
+                self.stalled = None;
+            }
             (Pause::Approval { .. }, Answer::Proceed) => {
                 self.let_go(pause, |leave| leave.approved = true);
             }
@@ -86,11 +93,20 @@ impl Run {
                 Some(item) => self.item_done(item, output.clone())?,
                 None => self.step_ended(*node, None, output.clone()),
             },
-            (Pause::Layer { .. } | Pause::Approval { .. }, Answer::Retry | Answer::Skip { .. })
-            | (Pause::Break { .. } | Pause::Effect { .. }, Answer::Retry)
-            | (Pause::InDoubt { .. } | Pause::Child { .. }, Answer::Proceed) => {
-                let fitting = question::options(&asked).join(", ");
-                let message = format!("that is no answer to this question, which takes {fitting}");
+            (
+                Pause::Layer { .. } | Pause::Approval { .. },
+                Answer::Retry | Answer::Skip { .. } | Answer::Extend { .. },
+            )
+            | (Pause::Break { .. } | Pause::Effect { .. }, Answer::Retry | Answer::Extend { .. })
+            | (
+                Pause::InDoubt { .. } | Pause::Child { .. },
+                Answer::Proceed | Answer::Extend { .. },
+            )
+            | (
+                Pause::Budget { .. },
+                Answer::Proceed | Answer::Retry | Answer::Skip { .. } | Answer::Extend { .. },
+            ) => {
+                let message = unfitting(&asked);
                 self.pauses.insert(pause, asked);
                 return Err(message);
             }
@@ -135,5 +151,25 @@ impl Run {
         self.flow = flow;
         self.graph = graph;
         Ok(())
+    }
+}
+
+/// Why an answer is none to what was asked.
+fn unfitting(asked: &Pause) -> String {
+    let fitting = question::options(asked).join(", ");
+    match asked {
+        Pause::Budget { what, .. } => format!(
+            "that is no answer to this question, which takes {fitting}; extend `{}`, since that is \
+             spent",
+            what.field()
+        ),
+        Pause::Layer { .. }
+        | Pause::Approval { .. }
+        | Pause::InDoubt { .. }
+        | Pause::Break { .. }
+        | Pause::Effect { .. }
+        | Pause::Child { .. } => {
+            format!("that is no answer to this question, which takes {fitting}")
+        }
     }
 }

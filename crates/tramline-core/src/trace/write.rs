@@ -215,6 +215,10 @@ impl Writer<'_> {
                 asked.step = Some(*step);
                 asked.reason = Some(format!("{run} waits").into());
             }
+            Pause::Budget { what, used, limit } => {
+                let unit = what.unit();
+                asked.reason = Some(format!("{used} of {limit} {unit} used").into());
+            }
         }
         self.trace.pauses.push(asked);
     }
@@ -240,6 +244,7 @@ impl Writer<'_> {
             Answer::Reject => "reject",
             Answer::Retry => "retry",
             Answer::Skip { .. } => "skip",
+            Answer::Extend { .. } => "extend",
         });
         let about = asked
             .step

@@ -1,5 +1,6 @@
 //! The calls of a driver: when they may leave, and what becomes of their answers.
 
+use super::policy::looked_at;
 use super::{Came, Driver, Ticket};
 use crate::engine::{Called, ChildCall, Engine};
 use crate::fault::Fault;
@@ -17,19 +18,21 @@ use tramline_core::{Str, Value};
 impl Driver {
     /// Whether a call may be repeated; nothing while its server is still being asked.
     pub(super) fn repeatable(&mut self, node: NodeIx, tool: &ToolName) -> Option<bool> {
-        if let Some(word) = self.run.graph.node(node).repeatable {
-            return Some(word);
+        // A cautious workflow wants to know of every tool whether it destroys anything.
+        let word = self.run.graph.node(node).repeatable;
+        if word.is_some() && !self.run.graph.workflow.cautious {
+            return word;
         }
         // A call of a workflow that is made again comes back to the same run.
         if self.is_workflow(tool) {
-            return Some(true);
+            return word.or(Some(true));
         }
         if let Some(known) = self.inner.tools.known(tool) {
-            return Some(known.hints.repeatable());
+            return word.or_else(|| Some(known.hints.repeatable()));
         }
         if self.unfound.contains_key(&node) {
             // It will fail before it leaves, so repeating it repeats nothing.
-            return Some(true);
+            return word.or(Some(true));
         }
         let (tools, tool) = (Arc::clone(&self.inner.tools), tool.clone());
         let patience = self.timeout(node);
@@ -61,7 +64,15 @@ impl Driver {
         let Some(open) = self.run.open.get(&step) else {
             return Ok(());
         };
-        if let Some(failure) = self.unfound.remove(&open.node) {
+        // While a person was asked, its server may have come.
+        let unknown = match &self.run.graph.node(open.node).action {
+            Action::Call { tool, .. } => self.inner.tools.known(tool).is_none(),
+            _ => true,
+        };
+        if let Some(failure) = self.unfound.remove(&open.node).filter(|_| unknown) {
+            return self.attempt_failed(step, failure);
+        }
+        if let Some(failure) = self.barred(step) {
             return self.attempt_failed(step, failure);
         }
         // A workflow is found again by its step, so that must not change under it.
@@ -132,7 +143,12 @@ impl Driver {
         };
         self.calls.insert(step, Ticket { number, cancel });
         let tools = Arc::clone(&self.inner.tools);
+        let cautious = self.run.graph.workflow.cautious && !open.approved;
+        let unseen = cautious && tools.known(&attempt.tool).is_none();
         self.under_way.push(Box::pin(async move {
+            if unseen && let Err(failure) = looked_at(&*tools, &attempt.tool).await {
+                return Came::Answer(step, number, Called::Answer(Err(failure)));
+            }
             let answer = perform::attempt(tools, attempt).await;
             Came::Answer(step, number, Called::Answer(answer))
         }));
@@ -163,6 +179,7 @@ impl Driver {
             // After a failure the next attempt is another run; after a crash it is the same.
             key: format!("{}/{step}/{}", self.run.id, open.failed).into(),
             session: self.run.started.session.clone(),
+            owner: self.run.started.owner.clone(),
             origin: self.run.started.origin.clone(),
             cancel,
         }
@@ -237,12 +254,6 @@ impl Driver {
             return Ok(());
         };
         let (node, attempt) = (open.node, open.attempt);
-        let wait_ms = self
-            .run
-            .graph
-            .node(node)
-            .retry
-            .and_then(|retry| retry.wait_ms(attempt));
         // After these the call may have happened: only what may be repeated is.
         let in_doubt = match failure.kind {
             FailureKind::Timeout | FailureKind::Unavailable | FailureKind::BadAnswer => true,
@@ -264,6 +275,14 @@ impl Driver {
             .as_ref()
             .and_then(|data| data.get("sent")?.as_bool());
         let barred = in_doubt && sent != Some(false) && !open.repeatable;
+        let own = self.run.graph.node(node).retry;
+        let away = matches!(
+            failure.kind,
+            FailureKind::Unavailable | FailureKind::Timeout
+        );
+        let usual = self.run.graph.workflow.transient;
+        let retry = own.or_else(|| usual.filter(|_| away && !barred));
+        let wait_ms = retry.and_then(|retry| retry.wait_ms(attempt));
         if let (Some(wait_ms), true, false) = (wait_ms, failure.kind.may_pass(), barred) {
             let event = Event::AttemptFailed {
                 step,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::time::Sleep;
 use tramline_core::ids::{NodeIx, StepNo};
 use tramline_core::journal::Event;
+use tramline_core::next::bars;
 use tramline_core::run::Stage;
 
 /// A clock that was set back must not make an alarm wait for days: it looks again this often.
@@ -16,7 +17,11 @@ const LOOK_AGAIN: Duration = Duration::from_secs(60);
 impl Driver {
     /// The alarm for the end of the run's time at work.
     pub(super) fn time_left(&self) -> Pin<Box<Sleep>> {
-        let most = self.run.graph.workflow.limits.active_ms_max;
+        let mut most = self.run.graph.workflow.limits.active_ms_max;
+        // A budget that was asked about needs no other alarm.
+        if !self.run.is_stalled() {
+            most = most.min(self.run.budget.active_ms.unwrap_or(most));
+        }
         let left = most
             .saturating_sub(self.run.active_ms(clock::now_ms()))
             .max(1);
@@ -65,6 +70,28 @@ impl Driver {
         }));
     }
 
+    /// Makes another attempt, or puts it off until there is budget for it.
+    fn again_in_budget(&mut self, step: StepNo) -> Result<(), Fault> {
+        match bars(&self.run, &self.allowance()) {
+            None => self.again(step),
+            Some(pause) => {
+                self.put_off.push(step);
+                pause.map_or(Ok(()), |pause| self.ask(pause))
+            }
+        }
+    }
+
+    /// Makes the attempts that were put off, as far as the budget goes.
+    pub(super) fn take_up(&mut self) -> Result<(), Fault> {
+        if self.run.is_stalled() {
+            return Ok(());
+        }
+        for step in std::mem::take(&mut self.put_off) {
+            self.rested(step)?;
+        }
+        Ok(())
+    }
+
     /// A step's alarm went off: another attempt is due, or its time has passed, or it has not yet.
     pub(super) fn rested(&mut self, step: StepNo) -> Result<(), Fault> {
         let Some(open) = self
@@ -76,7 +103,7 @@ impl Driver {
             return Ok(());
         };
         match open.stage {
-            Stage::Resting => self.again(step),
+            Stage::Resting => self.again_in_budget(step),
             Stage::Sleeping(until_ms)
                 if until_ms <= clock::now_ms() || self.inner.options.hurry =>
             {

@@ -38,6 +38,7 @@ pub(crate) struct ChildCall {
     pub(crate) born_ms: i64,
     pub(crate) key: Str,
     pub(crate) session: Option<Str>,
+    pub(crate) owner: Option<Str>,
     /// Where the parent's document is, for a workflow that has no place of its own.
     pub(crate) origin: Value,
     pub(crate) cancel: CancellationToken,
@@ -80,6 +81,7 @@ impl Engine {
                     origin
                 };
                 start.session = call.session;
+                start.owner = call.owner;
                 let handle = self.begin(id.clone(), call.born_ms, start, Some(call.parent));
                 handle.map(Child::Driven).map_err(failed)
             }

@@ -1,5 +1,6 @@
 //! What an engine may use and how far it may go.
 
+use crate::policy::Policy;
 use crate::seams::{Store, StoreFault};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +23,8 @@ pub struct Options {
     pub workflows: bool,
     /// Whether waits are over at once: for replays, where nobody waits for anything.
     pub hurry: bool,
+    /// Which tools may not be called, and which only after a person agreed.
+    pub policy: Policy,
     /// Who we are in the journal.
     pub name: Str,
     /// Makes a store that lives as long as it is used: what replays run in.
@@ -65,6 +68,7 @@ impl Default for Options {
             expression_time: Duration::from_secs(2),
             workflows: true,
             hurry: false,
+            policy: Policy::default(),
             name: format!("process {}", std::process::id()).into(),
             scratch: None,
         }

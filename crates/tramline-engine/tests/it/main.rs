@@ -6,6 +6,7 @@
     reason = "a test may fail loudly"
 )]
 
+mod budgets;
 mod calls;
 mod control;
 mod crashes;
@@ -14,4 +15,5 @@ mod flat;
 mod language;
 mod layers;
 mod overtaken;
+mod policy;
 mod support;

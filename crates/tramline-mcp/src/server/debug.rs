@@ -96,8 +96,9 @@ pub(super) const TOOLS: &[Own] = &[
             "type": "object",
             "properties": {
                 "checkpoint_id": { "type": "string" },
-                "answer": { "enum": ["proceed", "retry", "skip", "reject"] },
+                "answer": { "enum": ["proceed", "retry", "skip", "extend", "reject"] },
                 "output": { "description": "With skip" },
+                "budget": { "type": "object", "description": "With extend: what is added" },
                 "why": { "type": "string", "description": "For whoever reads the run later" }
             },
             "required": ["checkpoint_id", "answer"],

@@ -46,12 +46,18 @@ const IN_DOUBT: &[Way] = &[
     ("abort", "End the run"),
 ];
 
+const BUDGET: &[Way] = &[
+    ("extend", "Go on: as much again"),
+    ("reject", "Reject: the run ends"),
+];
+
 fn ways(pause: &Pause) -> &'static [Way] {
     match pause {
         Pause::Approval { .. } => APPROVAL,
         Pause::Layer { .. } => LAYER,
         Pause::Break { .. } | Pause::Effect { .. } => CALL,
         Pause::InDoubt { .. } | Pause::Child { .. } => IN_DOUBT,
+        Pause::Budget { .. } => BUDGET,
     }
 }
 
@@ -117,7 +123,8 @@ pub(super) fn read(pause: &Pause, result: &ElicitResult) -> Said {
                 Pause::InDoubt { .. }
                 | Pause::Break { .. }
                 | Pause::Effect { .. }
-                | Pause::Child { .. } => Said::Nothing,
+                | Pause::Child { .. }
+                | Pause::Budget { .. } => Said::Nothing,
             };
         }
         // The library leaves itself room for more; what we do not know decides nothing.
@@ -136,6 +143,9 @@ pub(super) fn read(pause: &Pause, result: &ElicitResult) -> Said {
         "reject" | "stop" if known => Decision::Answer(Answer::Reject),
         "retry" if known => Decision::Answer(Answer::Retry),
         "abort" if known => Decision::Abort,
+        "extend" if known => Decision::Answer(Answer::Extend {
+            budget: question::extension(pause).unwrap_or_default(),
+        }),
         "skip" if known => Decision::Answer(Answer::Skip {
             output: output(text("result")),
         }),

@@ -297,6 +297,7 @@ fn flag(answer: &&str) -> &'static str {
         "proceed" => "--yes",
         "retry" => "--retry",
         "skip" => "--skip JSON",
+        "extend" => "--extend JSON",
         _ => "--no",
     }
 }

@@ -6,7 +6,7 @@ use super::{run_id, standing};
 use rmcp::model::CallToolResult;
 use std::time::Duration;
 use tramline_core::ids::{BadId, Checkpoint, RunId};
-use tramline_core::journal::{Answer, Break, Watch};
+use tramline_core::journal::{Answer, Break, Budget, Watch};
 use tramline_core::text::nearest;
 use tramline_core::{Str, Value};
 use tramline_engine::{Fault, Start};
@@ -46,6 +46,14 @@ pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResult {
         Some("retry") => Answer::Retry,
         Some("skip") => Answer::Skip {
             output: arguments.get("output").cloned().unwrap_or_default(),
+        },
+        Some("extend") => match arguments.get("budget").map(Budget::read) {
+            Some(Ok(budget)) => Answer::Extend { budget },
+            Some(Err(wrong)) => return reply::fault(&Fault::Refused(wrong), None),
+            None => {
+                let says = "`extend` needs `budget`: what is added, such as {\"calls\": 10}";
+                return reply::fault(&Fault::Refused(says.into()), None);
+            }
         },
         Some(_) | None => Answer::Reject,
     };

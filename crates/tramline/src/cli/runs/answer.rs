@@ -3,7 +3,7 @@
 use super::super::{Common, Done, Stopped, input};
 use super::{done, myself, open};
 use tramline_core::ids::Checkpoint;
-use tramline_core::journal::Answer;
+use tramline_core::journal::{Answer, Budget};
 
 /// Answer what a run asks.
 #[derive(clap::Args)]
@@ -24,6 +24,9 @@ pub(super) struct Answering {
     /// Do not call again; this is the output (JSON, @file or -)
     #[arg(long, group = "answer", value_name = "JSON")]
     skip: Option<String>,
+    /// Add to the budget that is spent: an object, such as {"calls": 10} (JSON, @file or -)
+    #[arg(long, group = "answer", value_name = "JSON")]
+    extend: Option<String>,
     /// Why, for whoever reads the run later
     #[arg(long)]
     why: Option<String>,
@@ -34,18 +37,28 @@ fn checkpoint(text: &str) -> Result<Checkpoint, String> {
         .map_err(|bad: tramline_core::ids::BadId| bad.to_string())
 }
 
+/// The answer that the flags give.
+fn said(verb: &Answering) -> Result<Answer, Stopped> {
+    if let Some(output) = &verb.skip {
+        let output = input::whole(output)?;
+        return Ok(Answer::Skip { output });
+    }
+    if let Some(more) = &verb.extend {
+        let budget = Budget::read(&input::whole(more)?).map_err(Stopped::bad)?;
+        return Ok(Answer::Extend { budget });
+    }
+    match (verb.yes, verb.no, verb.retry) {
+        (true, ..) => Ok(Answer::Proceed),
+        (_, true, _) => Ok(Answer::Reject),
+        (_, _, true) => Ok(Answer::Retry),
+        (false, false, false) => Err(Stopped::bad(
+            "give --yes, --no, --retry, --skip or --extend",
+        )),
+    }
+}
+
 pub(super) async fn main(common: Common, verb: Answering) -> Done {
-    let answer = match (&verb.skip, verb.yes, verb.no, verb.retry) {
-        (Some(output), ..) => Answer::Skip {
-            output: input::whole(output)?,
-        },
-        (None, true, ..) => Answer::Proceed,
-        (None, _, true, _) => Answer::Reject,
-        (None, _, _, true) => Answer::Retry,
-        (None, false, false, false) => {
-            return Err(Stopped::bad("give --yes, --no, --retry or --skip"));
-        }
-    };
+    let answer = said(&verb)?;
     let house = open(&common)?;
     house
         .engine

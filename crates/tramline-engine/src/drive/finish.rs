@@ -1,0 +1,50 @@
+//! The end of a run: its outcome, if that can be written down and fits.
+
+use super::Driver;
+use crate::fault::Fault;
+use tramline_core::failure::{Failure, FailureKind};
+use tramline_core::journal::{Event, Outcome};
+
+impl Driver {
+    pub(super) fn finish(&mut self, outcome: Outcome) -> Result<(), Fault> {
+        let outcome = self.settle(outcome);
+        match self
+            .ledger
+            .record(&mut self.run, Event::Finished { outcome })
+        {
+            Err(Fault::TooLarge(how)) => {
+                let message = format!("the result is too large: {how}");
+                let failure = Failure::new(FailureKind::Limit, message);
+                let outcome = Outcome::Failed {
+                    failure,
+                    node: None,
+                };
+                self.ledger
+                    .record(&mut self.run, Event::Finished { outcome })
+                    .map(drop)
+            }
+            done => done.map(drop),
+        }
+    }
+
+    /// A result that does not fit the workflow's own schema is a failure.
+    fn settle(&self, outcome: Outcome) -> Outcome {
+        let Outcome::Completed { result } = &outcome else {
+            return outcome;
+        };
+        match self.run.graph.check_result(result) {
+            Ok(()) => outcome,
+            Err(flaws) => {
+                let message = format!(
+                    "the result does not fit the output schema: {}",
+                    flaws.join("; ")
+                );
+                let failure = Failure::new(FailureKind::Schema, message).with_data(result.clone());
+                Outcome::Failed {
+                    failure,
+                    node: None,
+                }
+            }
+        }
+    }
+}

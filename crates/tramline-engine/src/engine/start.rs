@@ -1,0 +1,46 @@
+//! What a run is started with.
+
+use std::sync::Arc;
+use tramline_core::graph::Graph;
+use tramline_core::journal::{Budget, Policy, Watch};
+use tramline_core::{Str, Value};
+
+/// What a run is started with.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// What to run.
+    pub graph: Arc<Graph>,
+    /// With what.
+    pub input: Value,
+    /// How to go on from step to step.
+    pub policy: Policy,
+    /// The caller's label that groups runs.
+    pub session: Option<Str>,
+    /// Where the document and its servers are to be found again, in the front end's own words.
+    pub origin: Value,
+    /// Where it is to halt.
+    pub watch: Option<Watch>,
+    /// What it may use before it asks.
+    pub budget: Option<Budget>,
+    /// How long it waits for an answer before it is over.
+    pub ttl_ms: Option<u64>,
+    /// Whose it is: kept for front ends, which compare it.
+    pub owner: Option<Str>,
+}
+
+impl Start {
+    /// An eager run.
+    pub fn new(graph: Arc<Graph>, input: Value) -> Self {
+        Self {
+            graph,
+            input,
+            policy: Policy::Eager,
+            session: None,
+            origin: Value::Null,
+            watch: None,
+            budget: None,
+            ttl_ms: None,
+            owner: None,
+        }
+    }
+}
