@@ -2,6 +2,7 @@
 //!
 //! Async, and free of vendors: what stores, calls and completes stands behind [`seams`].
 
+pub mod audit;
 pub mod clock;
 mod drive;
 mod engine;
@@ -9,6 +10,7 @@ mod fault;
 mod ledger;
 mod lookout;
 mod perform;
+pub mod planner;
 pub mod policy;
 mod recover;
 mod replay;

@@ -98,7 +98,13 @@ async fn serve(
         };
     };
     let listening = server
-        .listen(Http { address, token }, stop)
+        .listen(
+            Http {
+                token,
+                ..Http::at(address)
+            },
+            stop,
+        )
         .await
         .map_err(|fault| Stopped::bad(fault.to_string()))?;
     output::say(&format!("serving at http://{}/mcp", listening.address));
