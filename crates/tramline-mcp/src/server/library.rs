@@ -118,7 +118,7 @@ fn made(made: Result<CallToolResult, Wrong>) -> CallToolResult {
 }
 
 /// The workflow that the arguments bring.
-fn workflow<'a>(arguments: &'a Value) -> &'a Value {
+fn workflow(arguments: &Value) -> &Value {
     static NOTHING: Value = Value::Null;
     arguments.get("workflow").unwrap_or(&NOTHING)
 }

@@ -2,7 +2,7 @@
 
 use super::super::origin::{self, Again};
 use super::super::{Common, Done, run};
-use super::{done, myself, open};
+use super::{done, myself, noted, open};
 use tramline_core::ids::RunId;
 
 pub(super) async fn resume(common: Common, again: Again) -> Done {
@@ -27,7 +27,11 @@ pub(super) struct Abort {
 
 pub(super) async fn abort(common: Common, verb: Abort) -> Done {
     let house = open(&common)?;
-    house.engine.abort(&verb.run, myself(), verb.why).await?;
+    let engine = &house.engine;
+    let said = engine.abort(&verb.run, myself(), verb.why.clone()).await;
+    let result = said.as_ref().map(|()| "aborted");
+    noted(engine, "abort", &verb.run, verb.why, result).await?;
+    said?;
     Ok(done(
         &common,
         &verb.run,
