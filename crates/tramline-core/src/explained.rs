@@ -1,8 +1,7 @@
 //! How a value came about, as a tree that can be drawn or sent: for expressions and rules alike.
 
-use crate::run::Run;
-use crate::scope::{self, Moment, View};
-use std::cell::Cell;
+use crate::look::Look;
+use crate::scope::{self, Moment};
 use tramline_expr::{
     Explanation, ExprError, Expression, Host, Limits, Map, NoHost, Rule, RuleExplanation, Value,
 };
@@ -75,8 +74,8 @@ pub enum Trial<'a> {
 pub enum On<'a> {
     /// A value; the history functions are not there.
     Value(&'a Value),
-    /// A run as it stands; its latest step is the one before.
-    Run(&'a Run),
+    /// A run as it stands, with all of its history.
+    Run(&'a Look),
 }
 
 /// What a trial came to.
@@ -92,15 +91,7 @@ pub struct Tried {
 pub fn try_out(trial: Trial<'_>, on: On<'_>, moment: Moment, limits: &Limits) -> Tried {
     match on {
         On::Value(value) => on_host(trial, value, &Plain(moment), limits),
-        On::Run(run) => {
-            let view = View {
-                run,
-                from: run.last_visit(),
-                moment,
-                draws: Cell::new(0),
-            };
-            on_host(trial, run.outputs(), &view, limits)
-        }
+        On::Run(look) => on_host(trial, look.scope(), &look.host(moment), limits),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::ids::NodeIx;
 use crate::schema::{self, Checker};
-use crate::workflow::{Action, Join, Node, Workflow};
+use crate::workflow::{Join, Node, Workflow};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tramline_expr::{Expression, Rule, Str};
@@ -26,6 +26,7 @@ pub struct Graph {
     /// For each node, the ways into it: one for each node that leads to it.
     ins: Vec<Vec<u32>>,
     ways: usize,
+    has_exit: bool,
     sources: Vec<NodeIx>,
     pub(crate) components: components::Components,
     pub(crate) memory: Memory,
@@ -121,19 +122,12 @@ impl Graph {
 
     /// Whether the graph has an exit, so that a run without one reached has not succeeded.
     pub fn has_exit(&self) -> bool {
-        self.workflow
-            .nodes
-            .iter()
-            .any(|node| node.action == Action::Exit)
+        self.has_exit
     }
 
-    /// Whether patches may be put into it: a graph of tasks grows, one with an entry does not.
+    /// Whether patches may be put into it: a graph of tasks grows, one with an exit does not.
     pub fn can_grow(&self) -> bool {
-        !self
-            .workflow
-            .nodes
-            .iter()
-            .any(|node| node.action == Action::Entry)
+        !self.has_exit
     }
 
     /// What is wrong with an input, by the workflow's own schema.

@@ -12,6 +12,7 @@ pub mod formats;
 pub mod graph;
 pub mod ids;
 pub mod journal;
+pub mod layers;
 pub mod look;
 pub mod next;
 pub mod picture;

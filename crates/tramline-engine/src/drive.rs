@@ -91,6 +91,8 @@ pub(crate) struct Driver {
     waiting_since: Option<Instant>,
     /// Others may have appended while a batch was under way.
     heard: bool,
+    /// Since when it has not held still.
+    busy_since: Instant,
 }
 
 /// A call that is under way.
@@ -115,6 +117,7 @@ impl Driver {
             calls: HashMap::new(),
             tickets: 0,
             heard: false,
+            busy_since: Instant::now(),
             waiting_since: None,
             held: Vec::new(),
             settled_at: 0,
@@ -147,8 +150,12 @@ impl Driver {
 
     async fn turn(&mut self) -> Result<Ended, Fault> {
         loop {
+            self.give_way().await?;
             let decided = self.decide()?;
             self.live.known.store(self.run.seq, Ordering::Release);
+            if self.ledger.durable > 0 {
+                self.live.kept.store(true, Ordering::Release);
+            }
             if self.is_urgent(decided) {
                 self.ledger.send(&self.run);
                 self.waiting_since = None;
@@ -338,6 +345,10 @@ impl Driver {
         let live = Arc::clone(&self.live);
         let stop = self.inner.stop.clone();
         let mut deadline = self.deadline.take().unwrap_or_else(|| self.time_left());
+        if self.ledger.is_settled() {
+            // Whoever wants to append can do so now.
+            self.busy_since = Instant::now();
+        }
         let woken = tokio::select! {
             biased;
             sent = self.ledger.sent(), if self.ledger.is_sending() => Woken::Sent(sent),

@@ -5,9 +5,9 @@
 
 use crate::clock;
 use crate::fault::Fault;
-use crate::ledger::{Ledger, head, status};
+use crate::ledger::Ledger;
 use crate::policy::Policy;
-use crate::seams::{Append, AppendError, Page, RunFilter, Store, Tools, Workflows};
+use crate::seams::{Page, RunFilter, Store, Tools, Workflows};
 use crate::shelf::Shelf;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,17 +18,20 @@ use tokio_util::task::TaskTracker;
 use tramline_core::Str;
 use tramline_core::graph::Patch;
 use tramline_core::ids::{Checkpoint, RunId, Seq};
-use tramline_core::journal::{self, Answer, Entry, Event, Outcome, Parent, Pause, Started};
+use tramline_core::journal::{Answer, Entry, Event, Outcome, Parent, Pause, Started};
 use tramline_core::run::Run;
 
 mod child;
 mod close;
 mod debug;
+mod expiry;
 mod follow;
 mod fork;
 mod hold;
 mod load;
 mod options;
+mod quota;
+mod say;
 mod start;
 
 pub(crate) use child::{Called, ChildCall};
@@ -38,10 +41,8 @@ pub use fork::{Branch, Branched, Effects};
 pub use hold::Handle;
 pub use load::Loaded;
 pub use options::{Options, Scratch};
+pub use quota::Quota;
 pub use start::Start;
-
-/// An append that others keep overtaking is given up after so many tries.
-const OVERTAKEN_MAX: usize = 64;
 
 /// Runs workflows. Clones share everything.
 #[derive(Clone)]
@@ -59,6 +60,8 @@ pub(crate) struct Inner {
     graphs: Mutex<load::GraphCache>,
     seeds: AtomicU64,
     watched: AtomicBool,
+    times: expiry::Times,
+    counted: quota::Counted,
 }
 
 /// A run that this process drives.
@@ -68,6 +71,10 @@ pub(crate) struct Live {
     pub(crate) word: Notify,
     /// The last event the driver knows of, its own unsent ones among them.
     pub(crate) known: AtomicU64,
+    /// Whether the store has its beginning.
+    pub(crate) kept: AtomicBool,
+    /// How many are trying to append to its journal; the driver gives way to them.
+    pub(crate) wants: AtomicU64,
 }
 
 impl Engine {
@@ -94,11 +101,15 @@ impl Engine {
             graphs: Mutex::default(),
             seeds: AtomicU64::new(clock::random()),
             watched: AtomicBool::new(false),
+            times: Default::default(),
+            counted: Default::default(),
         }))
     }
 
     /// Begins a run. It is driven by this process from now on.
     pub async fn start(&self, start: Start) -> Result<Handle, Fault> {
+        self.note_ttl(start.ttl_ms).await?;
+        let _room = self.room().await?;
         let at_ms = clock::now_ms();
         let chance = u128::from(clock::random()) << 64 | u128::from(clock::random());
         self.begin(RunId::new(at_ms, chance), at_ms, start, None)
@@ -226,53 +237,6 @@ impl Engine {
             let _ = Box::pin(self.abort(&child, by.clone(), why.clone())).await;
         }
         Ok(())
-    }
-
-    /// Appends one event after whatever is there, if it may follow that.
-    async fn say(
-        &self,
-        id: &RunId,
-        mut event: impl FnMut(&Run) -> Result<Event, Fault>,
-    ) -> Result<(), Fault> {
-        for _ in 0..OVERTAKEN_MAX {
-            let Loaded { mut run, .. } = self.0.load(id).await?;
-            if run.outcome.is_some() {
-                return Err(Fault::Over {
-                    run: id.clone(),
-                    status: status(&run).as_str(),
-                });
-            }
-            let entry = Entry {
-                seq: run.seq + 1,
-                at_ms: clock::now_ms(),
-                event: event(&run)?,
-            };
-            run.apply(&entry)
-                .map_err(|illegal| Fault::Refused(illegal.message))?;
-            let mut body = Vec::new();
-            journal::encode(&entry, &mut body)?;
-            let (seen, last) = (run.seq - 1, run.seq);
-            let append = Append {
-                run: id.clone(),
-                seen,
-                last,
-                body,
-                head: head(&run),
-            };
-            match self.0.store.append(append).await {
-                Ok(()) => {
-                    if let Some(live) = self.0.live().get(id) {
-                        live.word.notify_one();
-                    }
-                    return Ok(());
-                }
-                Err(AppendError::Moved { .. }) => {}
-                Err(AppendError::Store(fault)) => return Err(fault.into()),
-            }
-        }
-        Err(Fault::Refused(format!(
-            "{id} moves on too fast to be reached; try again"
-        )))
     }
 
     pub(crate) fn of(inner: Arc<Inner>) -> Self {

@@ -18,11 +18,12 @@ pub mod seams;
 mod shelf;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod throttle;
 mod toolbox;
 
 pub use drive::Ended;
 pub use engine::{
-    At, Branch, Branched, Effects, Engine, Follow, Handle, Loaded, Options, Scratch, Start,
+    At, Branch, Branched, Effects, Engine, Follow, Handle, Loaded, Options, Quota, Scratch, Start,
 };
 pub use fault::Fault;
 pub use ledger::status;
@@ -30,4 +31,5 @@ pub use policy::{Pattern, Policy};
 pub use recover::Recovered;
 pub use replay::Replayed;
 pub use shelf::Shelf;
+pub use throttle::{Rate, Throttle};
 pub use toolbox::Toolbox;

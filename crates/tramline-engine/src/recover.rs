@@ -43,7 +43,7 @@ impl Engine {
             match self.resume(&row.run).await {
                 Ok(handle) => recovered.driven.push(handle),
                 // Another process was quicker, or it ended meanwhile: nothing to do.
-                Err(Fault::Elsewhere { .. } | Fault::Over { .. }) => {}
+                Err(Fault::Elsewhere { .. } | Fault::Over { .. } | Fault::Expired { .. }) => {}
                 Err(fault) => recovered.left.push((row.run, fault)),
             }
         }

@@ -16,7 +16,7 @@ use tramline_core::compare::{Comparison, compare};
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId, Seq, StepNo, ToolName};
-use tramline_core::journal::{Answer, Entry, Event, Pause};
+use tramline_core::journal::{Answer, Break, Entry, Event, Pause, Watch};
 use tramline_core::trace::Trace;
 use tramline_core::workflow::Action;
 use tramline_core::{Map, Str, Value};
@@ -68,6 +68,7 @@ async fn replay(
     let mut answers = Answers::of(&record.run.graph, &record.entries);
     let mut start = Start::new(graph, record.run.started.input.clone());
     start.policy = record.run.started.policy;
+    start.watch = answers.watch();
     let mut handle = engine.start(start).await?;
     let id = handle.run.clone();
     let mut unanswered = Vec::new();
@@ -105,7 +106,9 @@ async fn answer_all(
     let mut unanswered = Vec::new();
     for (seq, pause) in pauses {
         let key = Answers::key(&loaded.run.graph, pause);
-        let Some((answer, by, why)) = answers.next(&key) else {
+        let halted = matches!(pause, Pause::Break { .. });
+        let on = halted.then(|| (Answer::Proceed, Str::from("replay"), None));
+        let Some((answer, by, why)) = answers.next(&key).or(on) else {
             unanswered.push(key.1.unwrap_or_else(|| key.0.into()));
             continue;
         };
@@ -140,7 +143,13 @@ type Question = (&'static str, Option<Str>);
 
 /// What was answered, by what was asked about.
 #[derive(Default)]
-struct Answers(HashMap<Question, VecDeque<(Answer, Str, Option<String>)>>);
+struct Answers(HashMap<Question, VecDeque<Said>>);
+
+/// An answer, by whom, why.
+type Said = (Answer, Str, Option<String>);
+
+/// What a halt before a node is called here.
+const HALT: &str = "break";
 
 impl Answers {
     fn of(graph: &Graph, entries: &[Entry]) -> Self {
@@ -168,14 +177,40 @@ impl Answers {
         answers
     }
 
-    fn key(graph: &Graph, pause: &Pause) -> Question {
-        (
-            pause.kind(),
-            pause.node().map(|node| graph.node(node).id.clone()),
-        )
+    /// Halts before the nodes that somebody gave their output, to give it to them again.
+    fn watch(&self) -> Option<Watch> {
+        let given = |said: &VecDeque<Said>| {
+            let mut answers = said.iter().map(|(answer, ..)| answer);
+            answers.any(|answer| matches!(answer, Answer::Skip { .. }))
+        };
+        let halts = self
+            .0
+            .iter()
+            .filter(|((kind, _), said)| *kind == HALT && given(said));
+        let breaks: Vec<_> = halts
+            .filter_map(|((_, node), _)| {
+                Some(Break {
+                    node: node.clone()?,
+                    condition: None,
+                })
+            })
+            .collect();
+        (!breaks.is_empty()).then(|| Watch {
+            breaks,
+            stepping: false,
+        })
     }
 
-    fn next(&mut self, key: &Question) -> Option<(Answer, Str, Option<String>)> {
+    fn key(graph: &Graph, pause: &Pause) -> Question {
+        let kind = match pause {
+            // Both take the same answers, and a replay has no effects to ask about.
+            Pause::Break { .. } | Pause::Effect { .. } => HALT,
+            other => other.kind(),
+        };
+        (kind, pause.node().map(|node| graph.node(node).id.clone()))
+    }
+
+    fn next(&mut self, key: &Question) -> Option<Said> {
         self.0.get_mut(key)?.pop_front()
     }
 }

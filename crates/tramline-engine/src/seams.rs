@@ -11,6 +11,7 @@ mod workflows;
 pub use model::{Answer, Message, Model, Prompt, Role};
 pub use store::{
     Append, AppendError, Chunk, Claim, Head, Page, RunFilter, RunRow, Status, Store, StoreFault,
+    Usage,
 };
 pub use tools::{Call, Hints, Listing, Progress, Tool, Tools};
 pub use workflows::{Callable, Workflows};

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use tokio::sync::watch::Receiver;
 use tramline_core::ids::{RunId, Seq};
 use tramline_engine::seams::{
-    Append, AppendError, Chunk, Claim, Page, RunFilter, RunRow, Store, StoreFault,
+    Append, AppendError, Chunk, Claim, Page, RunFilter, RunRow, Store, StoreFault, Usage,
 };
 use watch::Ticks;
 use writer::{Care, Writer};
@@ -144,6 +144,10 @@ impl Store for Sqlite {
         self.desks
             .read(move |conn| listing::page(conn, &owners, &filter))
             .await
+    }
+
+    async fn usage(&self) -> Result<Usage, StoreFault> {
+        self.desks.read(listing::usage).await
     }
 
     async fn row(&self, run: &RunId) -> Result<Option<RunRow>, StoreFault> {

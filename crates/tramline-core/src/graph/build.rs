@@ -45,6 +45,10 @@ impl Graph {
         let graph = Self {
             sources: find_sources(&workflow, &ins),
             components: Components::of(&outs),
+            has_exit: workflow
+                .nodes
+                .iter()
+                .any(|node| node.action == Action::Exit),
             workflow,
             compiled,
             by_id,

@@ -1,6 +1,5 @@
 //! What a run remembers of its visits: counts and latest outputs always, older ones when asked.
 
-use crate::graph::Memory;
 use crate::ids::NodeIx;
 use tramline_expr::Value;
 
@@ -39,10 +38,10 @@ impl History {
     }
 
     /// Adds a visit and gives its place.
-    pub(crate) fn add(&mut self, node: NodeIx, output: Value, memory: &Memory) -> u32 {
+    pub(crate) fn add(&mut self, node: NodeIx, output: Value, keep: bool) -> u32 {
         let place = self.visits.len() as u32;
         let past = &mut self.by_node[node.at()];
-        if memory.keeps(node) {
+        if keep {
             past.places.push(place);
         } else if let Some(before) = past.latest {
             self.visits[before as usize].output = None;

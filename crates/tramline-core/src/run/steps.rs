@@ -124,9 +124,19 @@ impl Run {
         if let Value::Object(scope) = &mut self.scope {
             Arc::make_mut(scope).insert(graph.node(node).id.clone(), output.clone());
         }
-        let visit = self.history.add(node, output, &graph.memory);
+        let visit = self.remember(&graph, node, output);
         let label = label.map_or(DEFAULT_LABEL, Str::as_str);
         self.leave(&graph, node, label, Some(visit));
+    }
+
+    /// Keeps an output for those who may ask for it.
+    fn remember(&mut self, graph: &Graph, node: NodeIx, output: Value) -> u32 {
+        let asked = self
+            .watching
+            .as_ref()
+            .is_some_and(|watching| watching.looks_back);
+        let keep = asked || graph.memory.keeps(node);
+        self.history.add(node, output, keep)
     }
 
     pub(super) fn step_failed(&mut self, node: NodeIx, failure: &Failure) {
@@ -137,7 +147,7 @@ impl Run {
             if let Value::Object(scope) = &mut self.scope {
                 Arc::make_mut(scope).insert(graph.node(node).id.clone(), output.clone());
             }
-            self.history.add(node, output, &graph.memory)
+            self.remember(&graph, node, output)
         });
         if !handled && graph.workflow.unhandled == Unhandled::EndsRun && self.verdict.is_none() {
             let failure = failure.clone();

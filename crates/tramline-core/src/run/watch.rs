@@ -15,6 +15,8 @@ const BREAKS_MAX: usize = 1_000;
 #[derive(Clone, Debug)]
 pub(crate) struct Watching {
     pub(crate) stepping: bool,
+    /// Whether a condition looks back, so that every output must be kept from now on.
+    pub(crate) looks_back: bool,
     pub(crate) breaks: Vec<(NodeIx, Condition)>,
 }
 
@@ -45,7 +47,24 @@ impl Watching {
             breaks.push((node, condition));
         }
         let stepping = watch.stepping;
-        Ok((stepping || !breaks.is_empty()).then(|| Box::new(Self { stepping, breaks })))
+        let looks_back = breaks.iter().any(|(_, condition)| condition.looks_back());
+        Ok((stepping || !breaks.is_empty()).then(|| {
+            Box::new(Self {
+                stepping,
+                looks_back,
+                breaks,
+            })
+        }))
+    }
+}
+
+impl Condition {
+    fn looks_back(&self) -> bool {
+        match self {
+            Self::Always => false,
+            Self::Expression(expression) => !expression.host_calls().is_empty(),
+            Self::Rule(rule) => !rule.host_calls().is_empty(),
+        }
     }
 }
 

@@ -1,10 +1,10 @@
 //! What words from outside change: take-overs, questions, answers, patches.
 
 use super::flow::{Flow, Leave};
-use super::{Layer, Run, Stage};
+use super::{Layer, Run, Stage, Token};
 use crate::graph::Patch;
 use crate::ids::Seq;
-use crate::journal::{Answer, Entry, Outcome, Pause};
+use crate::journal::{Answer, Entry, Outcome, Pause, Policy};
 use crate::question;
 use std::sync::Arc;
 
@@ -123,11 +123,27 @@ impl Run {
         }
     }
 
+    /// Whether this is a moment at which the graph can grow.
+    fn may_grow(&self) -> Result<(), String> {
+        if self.verdict.is_some() {
+            return Err("the run is about to end; start another one".into());
+        }
+        let waits = self
+            .pauses
+            .values()
+            .any(|pause| matches!(pause, Pause::Layer { .. }));
+        match self.started.policy {
+            Policy::Layered if !waits => Err(
+                "a layer is under way; tasks are added while the run waits between two layers"
+                    .into(),
+            ),
+            Policy::Layered | Policy::Eager => Ok(()),
+        }
+    }
+
     /// Puts the patch in and lets the trail so far flow through the larger graph.
     pub(super) fn amended(&mut self, patch: &Patch) -> Result<(), String> {
-        if !self.graph.can_grow() {
-            return Err("this graph has an entry and exits; only graphs of tasks grow".into());
-        }
+        self.may_grow()?;
         let graph = Arc::new(patch.apply(&self.graph).map_err(|problems| {
             problems
                 .first()
@@ -146,6 +162,16 @@ impl Run {
         {
             flow.take(node)
                 .ok_or("the patch changes what is being done")?;
+        }
+        // What somebody said about visits that are about to begin still holds.
+        let told = |token: &&Token| token.leave != Leave::default();
+        for token in self.flow.ready.iter().filter(told) {
+            let again = flow.ready.iter_mut();
+            let mut again = again.filter(|again| again.leave == Leave::default());
+            match again.find(|again| again.node == token.node) {
+                Some(again) => again.leave = token.leave,
+                None => return Err("the patch changes what is about to be done".into()),
+            }
         }
         self.history.grow(graph.len());
         self.flow = flow;

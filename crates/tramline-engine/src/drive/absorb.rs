@@ -3,10 +3,36 @@
 use super::Driver;
 use crate::fault::Fault;
 use crate::ledger::damaged;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 use tramline_core::journal::{Entry, Event};
 use tramline_core::run::Stage;
 
+/// A driver that never waits holds still so often, so that other processes are heard too.
+const BUSY_MAX: Duration = Duration::from_millis(500);
+/// How long it then holds still.
+const STILL: Duration = Duration::from_millis(10);
+/// How long it gives way to somebody in this process who wants to be heard.
+const GIVE_WAY: Duration = Duration::from_millis(100);
+
 impl Driver {
+    /// Lets others append, if anybody wants to or nobody could for a while.
+    pub(super) async fn give_way(&mut self) -> Result<(), Fault> {
+        if !self.ledger.is_settled() {
+            return Ok(());
+        }
+        let wanted = self.live.wants.load(Ordering::Acquire) > 0;
+        if !wanted && self.busy_since.elapsed() < BUSY_MAX {
+            return Ok(());
+        }
+        let patience = if wanted { GIVE_WAY } else { STILL };
+        let live = Arc::clone(&self.live);
+        let _ = tokio::time::timeout(patience, live.word.notified()).await;
+        self.busy_since = Instant::now();
+        self.absorb().await
+    }
+
     /// Reads what others appended since, if anything.
     pub(super) async fn absorb(&mut self) -> Result<(), Fault> {
         // What is being sent, or sent next, either meets their events and says so or comes first.

@@ -10,12 +10,16 @@ use crate::fault::Fault;
 use crate::ledger::Ledger;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 use tramline_core::graph::Graph;
 use tramline_core::ids::{RunId, Seq, StepNo, ToolName};
 use tramline_core::journal::{Entry, Event, Fork, Watch};
 use tramline_core::run::{Run, Stage};
-use tramline_core::workflow::{Action, WORKFLOW_SERVER};
+use tramline_core::workflow::Action;
 use tramline_core::{Str, Value};
+
+/// A server gets so long to say what its tools do.
+const ASK_MAX: Duration = Duration::from_secs(10);
 
 /// How to branch off.
 #[derive(Clone, Debug)]
@@ -30,7 +34,7 @@ pub struct Branch {
     pub watch: Option<Watch>,
 }
 
-/// What a fork does about calls that the other run has made and that may not be repeated.
+/// What a fork does about calls that the other run has made and that do more than look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Effects {
     /// It asks before each.
@@ -44,8 +48,8 @@ pub enum Effects {
 pub struct Branched {
     /// The new run.
     pub handle: Handle,
-    /// The calls after the fork that the other run has made and that may not be repeated: which
-    /// node, which tool.
+    /// The calls after the fork that the other run has made and that do more than look: which node,
+    /// which tool.
     pub effects: Vec<(Str, ToolName)>,
 }
 
@@ -62,7 +66,7 @@ impl Engine {
         }
         let stood = self.fold(id, &past)?;
         settled(&stood)?;
-        let effects = effects(&graph, later);
+        let effects = self.effects(&graph, later).await;
         facts(&stood, later, &mut past);
         let Some(Event::Started(started)) = past.first_mut().map(|first| &mut first.event) else {
             return Err(Fault::NotFound(id.clone()));
@@ -78,8 +82,35 @@ impl Engine {
         started.by = self.0.options.name.clone();
         started.parent = None;
         started.watch = branch.watch;
+        let _room = self.room().await?;
         let handle = self.branch_off(past)?;
         Ok(Branched { handle, effects })
+    }
+
+    /// The calls made later by tools that do more than look, each node once. An idempotent call is
+    /// among them: with other arguments it does something else.
+    async fn effects(&self, graph: &Graph, later: &[Entry]) -> Vec<(Str, ToolName)> {
+        let mut seen = BTreeSet::new();
+        let mut found = Vec::new();
+        for entry in later {
+            let Event::StepStarted { node, .. } = &entry.event else {
+                continue;
+            };
+            let at = graph.node(*node);
+            if let Action::Call { tool, .. } = &at.action
+                && seen.insert(*node)
+                && !self.only_looks(tool).await
+            {
+                found.push((at.id.clone(), tool.clone()));
+            }
+        }
+        found
+    }
+
+    /// Whether a tool says that it changes nothing. One that cannot be asked might.
+    async fn only_looks(&self, tool: &ToolName) -> bool {
+        let asked = tokio::time::timeout(ASK_MAX, self.0.tools.find(tool)).await;
+        matches!(asked, Ok(Ok(known)) if known.hints.read_only == Some(true))
     }
 
     fn branch_off(&self, past: Vec<Entry>) -> Result<Handle, Fault> {
@@ -161,28 +192,6 @@ fn settled(run: &Run) -> Result<(), Fault> {
             run.graph.node(node).id
         ))),
     }
-}
-
-/// The calls made later that may not be repeated, each node once.
-fn effects(graph: &Graph, later: &[Entry]) -> Vec<(Str, ToolName)> {
-    let mut seen = BTreeSet::new();
-    let mut found = Vec::new();
-    for entry in later {
-        let Event::StepStarted {
-            node, repeatable, ..
-        } = &entry.event
-        else {
-            continue;
-        };
-        let at = graph.node(*node);
-        if let Action::Call { tool, .. } = &at.action
-            && (!repeatable || tool.server == WORKFLOW_SERVER)
-            && seen.insert(*node)
-        {
-            found.push((at.id.clone(), tool.clone()));
-        }
-    }
-    found
 }
 
 /// Adds what became of the calls that were under way: they had left, and their ends are known.

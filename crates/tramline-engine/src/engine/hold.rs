@@ -1,9 +1,10 @@
 //! Holding a run: one driver in this process, one process among all.
 
+use super::expiry::over;
 use super::{Engine, Inner, Live, Loaded};
 use crate::drive::{Driver, Ended};
 use crate::fault::Fault;
-use crate::ledger::{Ledger, status};
+use crate::ledger::Ledger;
 use crate::lookout;
 use crate::seams::{Claim, Status};
 use std::collections::hash_map::Entry;
@@ -83,10 +84,7 @@ impl Inner {
     async fn fold_on(&self, id: &RunId) -> Result<(Run, Ledger), Fault> {
         let Loaded { mut run, bytes, .. } = self.load(id).await?;
         if run.outcome.is_some() {
-            return Err(Fault::Over {
-                run: id.clone(),
-                status: status(&run).as_str(),
-            });
+            return Err(over(&run));
         }
         let mut ledger = Ledger::new(Arc::clone(&self.store), run.seq, bytes);
         let by = self.options.name.clone();
@@ -122,6 +120,7 @@ impl Inner {
 impl Engine {
     /// Takes a run over and drives it on: after a crash, after an answer, after a stop.
     pub async fn resume(&self, id: &RunId) -> Result<Handle, Fault> {
+        self.steerable(id).await?;
         let seat = self.0.seat(id)?;
         let (run, ledger) = self.0.take_over(id).await?;
         Ok(self.spawn(seat, run, ledger))
@@ -144,7 +143,9 @@ impl Engine {
                 }
                 match inner.take_over(&seat.run).await {
                     Ok((run, ledger)) => ended = inner.drive(&seat, run, ledger).await,
-                    Err(Fault::Elsewhere { .. } | Fault::Over { .. }) => break,
+                    Err(Fault::Elsewhere { .. } | Fault::Over { .. } | Fault::Expired { .. }) => {
+                        break;
+                    }
                     Err(fault) => return Err(fault),
                 }
             }

@@ -1,5 +1,6 @@
 //! What an engine may use and how far it may go.
 
+use super::Quota;
 use crate::policy::Policy;
 use crate::seams::{Store, StoreFault};
 use std::sync::Arc;
@@ -25,6 +26,8 @@ pub struct Options {
     pub hurry: bool,
     /// Which tools may not be called, and which only after a person agreed.
     pub policy: Policy,
+    /// How much room all runs have together.
+    pub quota: Quota,
     /// Who we are in the journal.
     pub name: Str,
     /// Makes a store that lives as long as it is used: what replays run in.
@@ -69,6 +72,7 @@ impl Default for Options {
             workflows: true,
             hurry: false,
             policy: Policy::default(),
+            quota: Quota::default(),
             name: format!("process {}", std::process::id()).into(),
             scratch: None,
         }

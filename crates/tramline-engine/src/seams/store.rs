@@ -29,6 +29,23 @@ pub trait Store: Send + Sync + 'static {
     /// One run's row.
     async fn row(&self, run: &RunId) -> Result<Option<RunRow>, StoreFault>;
 
+    /// How much all runs take up.
+    async fn usage(&self) -> Result<Usage, StoreFault> {
+        let mut usage = Usage::default();
+        let mut filter = RunFilter::default();
+        loop {
+            let page = self.runs(filter.clone()).await?;
+            for row in &page.rows {
+                usage.open += u64::from(!row.head.status.is_over());
+                usage.bytes += row.bytes;
+            }
+            filter.after = page.rows.last().map(|row| row.run.clone());
+            if !page.more {
+                return Ok(usage);
+            }
+        }
+    }
+
     /// Asks to be the one process that drives `run`. A claim dies with its process at once.
     async fn claim(&self, run: &RunId) -> Result<Claim, StoreFault>;
 
@@ -170,6 +187,15 @@ pub struct Page {
     pub rows: Vec<RunRow>,
     /// Whether older ones fit the filter too.
     pub more: bool,
+}
+
+/// How much all runs take up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// How many are running or paused.
+    pub open: u64,
+    /// How many bytes their journals hold, those of ended runs among them.
+    pub bytes: u64,
 }
 
 /// One run in the list.

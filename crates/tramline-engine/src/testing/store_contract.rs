@@ -70,6 +70,7 @@ pub async fn store_contract(make: impl AsyncFn() -> StoreRig) {
     journals::keeps_documents(make().await).await;
     listing::lists_newest_first(make().await).await;
     listing::filters(make().await).await;
+    listing::adds_up(make().await).await;
     listing::follows_the_head(make().await).await;
     listing::pages_through_many_runs(make().await).await;
     claims::belong_to_one_process(make().await).await;

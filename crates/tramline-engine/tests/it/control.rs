@@ -1,6 +1,6 @@
 //! Words from outside: approvals, aborts, patches, two processes at one run.
 
-use crate::support::{Tasks, engine, load, name, tools};
+use crate::support::{Tasks, engine, graphs, load, name, tools};
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_core::graph::{Graph, Patch};
@@ -370,4 +370,45 @@ async fn no_more_steps_at_once_than_the_width() {
         Ended::Finished(Outcome::Completed { .. })
     ));
     assert_eq!(MOST.load(Ordering::SeqCst), 3);
+}
+
+/// A loop that only computes, and would go on for millions of turns.
+fn hot() -> Arc<Graph> {
+    const HOT: &str = "
+  - name: hot
+    description: Turns.
+    inputSchema: {type: object}
+    executionLimits: {maxNodeExecutions: 1000000000}
+    nodes:
+      - {id: entry, type: entry, next: turn}
+      - {id: turn, type: transform, transform: {expr: '1'}, next: more}
+      - id: more
+        type: switch
+        conditions: [{rule: {'==': [1, 1]}, next: turn}]
+        next: exit
+      - {id: exit, type: exit}
+";
+    graphs(HOT).remove(0)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_never_waits_can_be_aborted_from_here_and_from_elsewhere() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let first = engine(&store, &tools);
+    let other = engine(&store.process(), &tools);
+    for who in [&first, &other] {
+        let handle = first
+            .start(Start::new(hot(), Value::object::<Str>([])))
+            .await
+            .unwrap();
+        let run = handle.run.clone();
+        let mut follow = first.subscribe(run.clone(), 0);
+        follow.next().await.unwrap();
+        who.abort(&run, "me".into(), None).await.unwrap();
+        let ended = handle.ended().await.unwrap();
+        assert!(
+            matches!(ended, Ended::Finished(Outcome::Aborted { .. })),
+            "{ended:?}"
+        );
+    }
 }

@@ -323,3 +323,51 @@ async fn a_replay_tells_what_a_change_changes() {
     );
     assert_eq!(again.unused.len(), 1);
 }
+
+#[tokio::test]
+async fn a_replay_gives_again_what_somebody_gave() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let options = Options {
+        scratch: Some(Scratch::new(|| Ok(Arc::new(MemoryStore::new())))),
+        ..Options::default()
+    };
+    let engine = Engine::new(Arc::new(store), Arc::clone(&tools) as _, options);
+    let (run, _) = start(&engine, Some(at("work", None))).await;
+    let (_, point) = halted(&engine, &run).await;
+    let output = json(r#"{"did":"by hand"}"#);
+    engine
+        .answer(&point, Answer::Skip { output }, "me".into(), None)
+        .await
+        .unwrap();
+    resume(&engine, &run).await;
+    let again = engine.replay(&run, None).await.unwrap();
+    assert!(again.comparison.same, "{:?}", again.comparison);
+}
+
+#[tokio::test]
+async fn a_condition_may_look_back_at_what_no_expression_looks_back_at() {
+    const TURNS: &str = "
+  - name: turns
+    description: Counts.
+    inputSchema: {type: object}
+    nodes:
+      - {id: entry, type: entry, next: add}
+      - {id: add, type: transform, transform: {expr: '$executionCount(\"add\")'}, next: more}
+      - id: more
+        type: switch
+        conditions: [{rule: {'<': [{var: add}, 5]}, next: add}]
+        next: exit
+      - {id: exit, type: exit}
+";
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine(&store, &tools);
+    let mut start = Start::new(graphs(TURNS).remove(0), json("{}"));
+    start.watch = Some(at("more", Some(r#""$sum($nodeExecutions('add')) = 3""#)));
+    let handle = engine.start(start).await.unwrap();
+    let run = handle.run.clone();
+    assert!(matches!(handle.ended().await.unwrap(), Ended::Paused(_)));
+    assert_eq!(
+        *load(&engine, &run).await.run.outputs().get("add").unwrap(),
+        2.into()
+    );
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::formats::yaml_graph;
+use tramline_core::formats::{Elsewhere, Hint, json_dag, yaml_graph};
 use tramline_core::graph::Graph;
 use tramline_core::ids::{RunId, ToolName};
 use tramline_core::journal::{Event, Outcome};
@@ -152,6 +152,17 @@ pub(crate) fn graphs(tools: &str) -> Vec<Arc<Graph>> {
     let document = format!("version: '1.0'\nserver: {{name: s, version: '1'}}\ntools:\n{tools}");
     let read = yaml_graph::read_with(document.as_bytes(), &["t".into()]);
     read.unwrap_or_else(|flaws| panic!("{flaws:?}")).workflows
+}
+
+/// The graph of a DAG whose tools are those of the server `t`.
+pub(crate) fn dag(text: &str) -> Arc<Graph> {
+    let hint = Hint {
+        elsewhere: Elsewhere::Configured(&["t".into()]),
+        ..Hint::default()
+    };
+    let read = json_dag::read_value(&Value::from_json(text).unwrap(), hint);
+    let mut read = read.unwrap_or_else(|flaws| panic!("{flaws:?}"));
+    read.workflows.remove(0)
 }
 
 /// The nodes of a run's ended steps, in order.

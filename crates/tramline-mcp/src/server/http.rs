@@ -9,6 +9,7 @@ use axum::http::{StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::serve::ListenerExt;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use std::net::SocketAddr;
@@ -163,7 +164,11 @@ impl Listening {
     /// Answers until told to stop.
     pub async fn serve(self) -> std::io::Result<()> {
         let stop = self.stop.clone();
-        axum::serve(self.listener, self.routes)
+        // An answer is several small writes; without this the last waits for the first's receipt.
+        let listener = self.listener.tap_io(|stream| {
+            let _ = stream.set_nodelay(true);
+        });
+        axum::serve(listener, self.routes)
             .with_graceful_shutdown(async move { stop.cancelled().await })
             .await
     }

@@ -285,7 +285,7 @@ pub(super) async fn take(
     };
     match written {
         // Somebody was quicker: their answer stands.
-        Ok(()) | Err(Fault::Stale { .. } | Fault::Over { .. }) => Ok(true),
+        Ok(()) | Err(Fault::Stale { .. } | Fault::Over { .. } | Fault::Expired { .. }) => Ok(true),
         Err(fault) => Err(fault),
     }
 }

@@ -100,7 +100,7 @@ pub(super) async fn cancel(
     let run = find(shared, id, context).await?;
     let why = Some("the task was cancelled".to_owned());
     match shared.engine.abort(&run.id, "caller".into(), why).await {
-        Ok(()) | Err(Fault::Over { .. }) => Ok(()),
+        Ok(()) | Err(Fault::Over { .. } | Fault::Expired { .. }) => Ok(()),
         Err(fault) => Err(internal(&fault)),
     }
 }

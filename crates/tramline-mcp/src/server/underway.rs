@@ -109,7 +109,7 @@ impl Underway {
 async fn drive(engine: &Engine, run: &RunId) -> Result<Option<Handle>, Fault> {
     match engine.resume(run).await {
         Ok(handle) => Ok(Some(handle)),
-        Err(Fault::Elsewhere { .. } | Fault::Over { .. }) => Ok(None),
+        Err(Fault::Elsewhere { .. } | Fault::Over { .. } | Fault::Expired { .. }) => Ok(None),
         Err(fault) => Err(fault),
     }
 }

@@ -6,7 +6,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 use std::collections::HashMap;
 use tramline_core::ids::RunId;
-use tramline_engine::seams::{Head, Page, RunFilter, RunRow, Status};
+use tramline_engine::seams::{Head, Page, RunFilter, RunRow, Status, Usage};
 
 /// Rows in a page when the filter leaves it open.
 const PAGE_ROWS: usize = 100;
@@ -38,6 +38,21 @@ pub(super) fn page(
     let more = rows.len() > most;
     rows.truncate(most);
     Ok(Page { rows, more })
+}
+
+/// How much all runs take up, without a row leaving the database.
+pub(super) fn usage(conn: &Connection) -> Result<Usage, Trouble> {
+    let (open, bytes): (i64, i64) = conn
+        .prepare_cached(
+            "SELECT count(*) FILTER (WHERE status IN (?1, ?2)), coalesce(sum(bytes), 0) FROM runs",
+        )?
+        .query_row([Status::Running.as_str(), Status::Paused.as_str()], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+    Ok(Usage {
+        open: u64::try_from(open).unwrap_or(0),
+        bytes: u64::try_from(bytes).unwrap_or(0),
+    })
 }
 
 /// One run's row.

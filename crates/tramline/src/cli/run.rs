@@ -129,18 +129,30 @@ pub(super) async fn follow(
 ) -> Done {
     let run = handle.run.clone();
     let ended = handle.ended();
-    tokio::pin!(ended);
+    // One ear for all of it: a signal that comes while nobody listens is lost.
+    let interrupted = tokio::signal::ctrl_c();
+    tokio::pin!(ended, interrupted);
     let show = || Progress::new(Arc::clone(graph), run.clone());
     let mut progress = manner.shown.then(show);
     let mut seen = manner.seen;
     let early = tokio::select! {
         ended = &mut ended => Some(ended),
         () = tokio::time::sleep(WORTH_WATCHING) => None,
-        _ = tokio::signal::ctrl_c() => Some(interrupt(engine, ended.as_mut()).await),
+        _ = &mut interrupted => Some(interrupt(engine, ended.as_mut()).await),
     };
     let ended = match early {
         Some(ended) => ended,
-        None => watch(engine, &run, ended.as_mut(), progress.as_mut(), &mut seen).await,
+        None => {
+            let watched = watch(engine, &run, ended.as_mut(), progress.as_mut(), &mut seen);
+            let stopped = tokio::select! {
+                ended = watched => Some(ended),
+                _ = &mut interrupted => None,
+            };
+            match stopped {
+                Some(ended) => ended,
+                None => interrupt(engine, ended.as_mut()).await,
+            }
+        }
     };
     if let Some(progress) = &mut progress {
         for entry in engine
@@ -176,7 +188,6 @@ async fn watch(
     loop {
         tokio::select! {
             ended = &mut ended => return ended,
-            _ = tokio::signal::ctrl_c() => return interrupt(engine, ended).await,
             event = events.next(), if progress.is_some() => match (event?, progress.as_mut()) {
                 (Some(entry), Some(progress)) => {
                     *seen = entry.seq;

@@ -114,13 +114,13 @@ impl Ended {
 pub struct Question {
     /// What an answer refers to.
     pub checkpoint: Checkpoint,
-    /// What kind: `approval`, `break`, `in-doubt`, `effect`, `child` or `layer`.
+    /// What kind: `approval`, `break`, `in-doubt`, `effect`, `child`, `layer` or `budget`.
     pub kind: &'static str,
     /// The node it is about, if it is about one.
     pub node: Option<String>,
     /// The question in a sentence.
     pub message: String,
-    /// The answers it takes: `proceed`, `reject`, `retry`, `skip`.
+    /// The answers it takes: `proceed`, `reject`, `retry`, `skip`, `extend`.
     pub options: &'static [&'static str],
 }
 
@@ -167,6 +167,11 @@ impl Answer {
     pub fn skip(output: impl Into<Json>) -> Self {
         let output = Value::from(output.into());
         journal::Answer::Skip { output }.into()
+    }
+
+    /// Go on, with so much more budget.
+    pub fn extend(budget: journal::Budget) -> Self {
+        journal::Answer::Extend { budget }.into()
     }
 
     /// Who answers; the program itself unless it says so.

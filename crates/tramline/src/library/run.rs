@@ -148,10 +148,11 @@ impl Run {
     pub(super) async fn drive_on(&self) -> Result<(), Error> {
         match self.resume().await {
             Err(Error::Engine(fault)) => match *fault {
-                Fault::Elsewhere { .. } | Fault::Over { .. } => Ok(()),
+                Fault::Elsewhere { .. } | Fault::Over { .. } | Fault::Expired { .. } => Ok(()),
                 Fault::Store(_)
                 | Fault::NotFound(_)
                 | Fault::Stale { .. }
+                | Fault::Quota(_)
                 | Fault::Refused(_)
                 | Fault::BadInput { .. }
                 | Fault::TooLarge(_)

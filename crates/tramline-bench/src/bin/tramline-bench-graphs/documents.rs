@@ -48,8 +48,8 @@ pub(crate) fn write(path: &Path, echo: &Path) -> Result<()> {
              \x20           $executionCount(\"add\") = 0 ? { \"n\": 1, \"sum\": 1 } : { \"n\": $nodeExecution(\"add\", -1).n + 1, \"sum\": $nodeExecution(\"add\", -1).sum + $nodeExecution(\"add\", -1).n + 1 }\n\
              \x20       next: more\n\
              \x20     - id: more\n        type: switch\n        conditions:\n\
-             \x20         - {rule: {'<': [{var: $.add.n}, {var: $.entry.n}]}, next: add}\n\
-             \x20       next: result\n\
+             \x20         - {rule: {'<': [{var: $.add.n}, {var: $.entry.n}]}, target: add}\n\
+             \x20         - {target: result}\n\
              \x20     - {id: result, type: transform, transform: {expr: '{ \"n\": $.add.sum }'}, next: exit}\n\
              \x20     - {id: exit, type: exit}\n",
         );

@@ -22,9 +22,13 @@ mod report;
 mod talk;
 mod turns;
 
+/// The parts of the measuring.
+const PARTS: [&str; 2] = ["stdio", "http"];
+
 fn main() -> Result<()> {
     let mut json = false;
     let mut peer = None;
+    let mut wanted = Vec::new();
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -32,13 +36,21 @@ fn main() -> Result<()> {
             echo::HTTP => return echo::http(),
             "--json" => json = true,
             "--peer" => peer = arguments.next().map(PathBuf::from),
-            other => bail!("`{other}` is not known; there are --json and --peer MAIN_JS"),
+            part if PARTS.contains(&part) => wanted.push(argument),
+            other => {
+                bail!("`{other}` is not known; there are --json, --peer MAIN_JS and {PARTS:?}")
+            }
         }
     }
-    let peer = peer.context("--peer names the other server's program")?;
+    let wants = |part: &str| wanted.is_empty() || wanted.iter().any(|one| one == part);
     let mut report = Report::new(!json);
-    turns::measure(&mut report, &peer)?;
-    http::measure(&mut report)?;
+    if wants("stdio") {
+        let peer = peer.context("--peer names the other server's program")?;
+        turns::measure(&mut report, &peer)?;
+    }
+    if wants("http") {
+        http::measure(&mut report)?;
+    }
     if json {
         println!("{}", report.to_json());
     } else {

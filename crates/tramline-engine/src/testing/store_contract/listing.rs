@@ -1,7 +1,7 @@
 //! The list of runs: newest first, filtered, paged, and always as the last append said.
 
 use super::{StoreRig, chunk, head, run};
-use crate::seams::{Append, RunFilter, RunRow, Status, Store};
+use crate::seams::{Append, RunFilter, RunRow, Status, Store, Usage};
 use std::sync::Arc;
 use tramline_core::ids::RunId;
 
@@ -24,6 +24,22 @@ pub(super) async fn lists_newest_first(rig: StoreRig) {
         listed(&store, RunFilter::default()).await,
         [3, 2, 1].map(run)
     );
+}
+
+pub(super) async fn adds_up(rig: StoreRig) {
+    let store = rig.store;
+    assert_eq!(store.usage().await.unwrap(), Usage::default());
+    for n in 0..240 {
+        store.append(sample(n)).await.unwrap();
+    }
+    let (mut open, mut bytes) = (0, 0);
+    for n in 0..240 {
+        let row = store.row(&run(n)).await.unwrap().unwrap();
+        open += u64::from(!row.head.status.is_over());
+        bytes += row.bytes;
+    }
+    assert_eq!(store.usage().await.unwrap(), Usage { open, bytes });
+    assert_eq!(open, 80);
 }
 
 pub(super) async fn filters(rig: StoreRig) {

@@ -7,6 +7,7 @@ use rmcp::model::CallToolResult;
 use std::time::{Duration, Instant};
 use tramline_core::explained::{On, Trial, Tried, try_out};
 use tramline_core::expr::Limits;
+use tramline_core::look::Look;
 use tramline_core::scope::Moment;
 use tramline_core::{Map, Value};
 use tramline_engine::{Fault, clock};
@@ -42,7 +43,9 @@ async fn tried(means: &Means, arguments: &Value) -> Result<Value, Fault> {
             Some(at) => means.engine.load_at(&id, at).await?,
             None => means.engine.load(&id).await?,
         };
-        try_out(trial, On::Run(&loaded.run), moment, &limits)
+        let look =
+            Look::at(id, &loaded.entries).map_err(|illegal| Fault::Refused(illegal.to_string()))?;
+        try_out(trial, On::Run(&look), moment, &limits)
     } else {
         let empty = Value::Null;
         let context = arguments.get("context").unwrap_or(&empty);

@@ -266,6 +266,7 @@ fn word(answer: &Answer) -> &'static str {
         Answer::Reject => "reject",
         Answer::Retry => "retry",
         Answer::Skip { .. } => "skip",
+        Answer::Extend { .. } => "extend",
     }
 }
 

@@ -1,0 +1,112 @@
+//! A word to a run: one event after whatever is there, whichever process drives the run.
+//!
+//! A run that never waits writes without a pause. Its driver gives way to whoever wants to be heard
+//! in its own process at once, and holds still for a moment now and then for those in others.
+
+use super::expiry::over;
+use super::{Engine, Live, Loaded};
+use crate::clock;
+use crate::fault::Fault;
+use crate::ledger::head;
+use crate::seams::{Append, AppendError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use tramline_core::ids::RunId;
+use tramline_core::journal::{self, Entry, Event};
+use tramline_core::run::Run;
+
+/// An append that others keep overtaking is given up after so long.
+const OVERTAKEN_MAX: Duration = Duration::from_secs(15);
+/// How long to wait before the next try.
+const BETWEEN_TRIES: Duration = Duration::from_millis(1);
+
+/// Somebody who wants to be heard; the driver gives way as long as this lives.
+struct Wish(Arc<Live>);
+
+impl Wish {
+    fn new(live: Arc<Live>) -> Self {
+        live.wants.fetch_add(1, Ordering::AcqRel);
+        Self(live)
+    }
+}
+
+impl Drop for Wish {
+    fn drop(&mut self) {
+        self.0.wants.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Engine {
+    /// Appends what somebody has to say about a run, if its time is not over.
+    pub(super) async fn say(
+        &self,
+        id: &RunId,
+        event: impl FnMut(&Run) -> Result<Event, Fault>,
+    ) -> Result<(), Fault> {
+        self.steerable(id).await?;
+        self.append_word(id, event).await
+    }
+
+    /// Appends one event after whatever is there, if it may follow that.
+    pub(super) async fn append_word(
+        &self,
+        id: &RunId,
+        mut event: impl FnMut(&Run) -> Result<Event, Fault>,
+    ) -> Result<(), Fault> {
+        let live = self.0.live().get(id).cloned();
+        let _wish = live.map(Wish::new);
+        let Loaded { mut run, .. } = self.0.load(id).await?;
+        let began = Instant::now();
+        while began.elapsed() < OVERTAKEN_MAX {
+            if run.outcome.is_some() {
+                return Err(over(&run));
+            }
+            let entry = Entry {
+                seq: run.seq + 1,
+                at_ms: clock::now_ms(),
+                event: event(&run)?,
+            };
+            // On a copy: if somebody comes first, it never happened.
+            let mut after = run.clone();
+            after
+                .apply(&entry)
+                .map_err(|illegal| Fault::Refused(illegal.message))?;
+            let mut body = Vec::new();
+            journal::encode(&entry, &mut body)?;
+            let append = Append {
+                run: id.clone(),
+                seen: run.seq,
+                last: after.seq,
+                body,
+                head: head(&after),
+            };
+            match self.0.store.append(append).await {
+                Ok(()) => {
+                    if let Some(live) = self.0.live().get(id) {
+                        live.word.notify_one();
+                    }
+                    return Ok(());
+                }
+                Err(AppendError::Moved { .. }) => self.catch_up(&mut run).await?,
+                Err(AppendError::Store(fault)) => return Err(fault.into()),
+            }
+        }
+        Err(Fault::Refused(format!(
+            "{id} moves on too fast to be reached; try again"
+        )))
+    }
+
+    /// Applies what was appended since, without folding the whole journal anew.
+    async fn catch_up(&self, run: &mut Run) -> Result<(), Fault> {
+        tokio::time::sleep(BETWEEN_TRIES).await;
+        let (entries, _) = self.0.read(&run.id, run.seq).await?;
+        for entry in entries {
+            run.apply(&entry).map_err(|illegal| Fault::Damaged {
+                run: run.id.clone(),
+                message: illegal.to_string(),
+            })?;
+        }
+        Ok(())
+    }
+}
