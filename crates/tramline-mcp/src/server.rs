@@ -154,7 +154,7 @@ impl Server {
     /// Serves over standard input and output until the client goes.
     pub async fn serve_stdio(self) -> Result<(), Fault> {
         let (input, output) = rmcp::transport::io::stdio_pipes();
-        self.serve_over(input, output).await
+        Box::pin(self.serve_over(input, output)).await
     }
 
     /// Serves one client over these streams until it goes.

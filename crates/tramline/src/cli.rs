@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use tramline_builtin::HostPattern;
 use tramline_engine::Fault;
 
-mod breaks;
 mod audit;
+mod breaks;
 mod check;
 mod completions;
 mod convert;

@@ -27,7 +27,9 @@ fn moment(text: &str) -> Result<i64, String> {
 
 pub(super) async fn main(common: Common, verb: Audit) -> Done {
     let engine = runs::open(&common)?.engine;
-    let notes = engine.notes(verb.since.unwrap_or(0), verb.run.as_ref()).await;
+    let notes = engine
+        .notes(verb.since.unwrap_or(0), verb.run.as_ref())
+        .await;
     for note in notes.map_err(Stopped::from)? {
         output::line(&note);
     }

@@ -5,8 +5,8 @@ use super::{Common, Done, Exit, Reach, Stopped, output};
 use crate::wire::{self, House};
 use clap::Subcommand;
 use tramline_core::ids::RunId;
+use tramline_engine::Engine;
 use tramline_engine::audit::Note;
-use tramline_engine::{Engine, Fault};
 
 mod answer;
 mod compare;
@@ -104,23 +104,25 @@ fn done(common: &Common, run: &RunId, status: &str, words: &str) -> Exit {
     Exit::Done
 }
 
-/// Notes a command and what came of it, for `tramline audit`.
-async fn noted(
+/// Does what is commanded, and notes it with what came of it for `tramline audit`.
+async fn noting(
     engine: &Engine,
     command: &str,
     run: &RunId,
-    why: Option<String>,
-    result: Result<&str, &Fault>,
-) -> Result<(), Stopped> {
+    why: Option<&str>,
+    work: impl Future<Output = Result<&'static str, Stopped>>,
+) -> Result<&'static str, Stopped> {
+    let came = work.await;
     let mut note = Note::new(command, myself().as_str());
     note.run = Some(run.to_string());
-    note.why = why;
-    match result {
-        Ok(how) => note.result = how.into(),
-        Err(fault) => {
+    note.why = why.map(str::to_owned);
+    match &came {
+        Ok(how) => note.result = (*how).into(),
+        Err(stopped) => {
             note.result = "refused".into();
-            note.error = Some(fault.to_string());
+            note.error = Some(stopped.message.clone());
         }
     }
-    Ok(engine.note(note).await?)
+    engine.note(note).await?;
+    came
 }

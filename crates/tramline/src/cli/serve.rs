@@ -80,7 +80,11 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
         conduct,
     )
     .map_err(|taken| Stopped::bad(taken.to_string()))?;
-    let mut origins: Vec<_> = verb.files.iter().map(|path| Origin::of(path, &config)).collect();
+    let mut origins: Vec<_> = verb
+        .files
+        .iter()
+        .map(|path| Origin::of(path, &config))
+        .collect();
     origins.push(home);
     recover(&house.engine, &origins).await?;
     let stop = CancellationToken::new();
@@ -126,17 +130,15 @@ fn callers(verb: &Serve) -> Result<Option<Http>, Stopped> {
 async fn sweep(engine: Engine) {
     loop {
         if let Err(fault) = engine.expire().await {
-            output::say(&format!("runs that have expired could not be ended: {fault}"));
+            output::say(&format!(
+                "runs that have expired could not be ended: {fault}"
+            ));
         }
         tokio::time::sleep(SWEEP_EVERY).await;
     }
 }
 
-async fn serve(
-    server: Server,
-    http: Option<Http>,
-    stop: CancellationToken,
-) -> Result<(), Stopped> {
+async fn serve(server: Server, http: Option<Http>, stop: CancellationToken) -> Result<(), Stopped> {
     let Some(http) = http else {
         return tokio::select! {
             served = server.serve_stdio() => Ok(served?),

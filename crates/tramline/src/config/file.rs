@@ -86,7 +86,7 @@ impl File {
         for (host, at) in reader.texts(root, "hosts") {
             match host.parse() {
                 Ok(host) => file.hosts.push(host),
-                Err(bad) => reader.bad(at, format!("{bad}")),
+                Err(bad) => reader.bad(at, bad.to_string()),
             }
         }
         let mut flaws = reader.flaws;
@@ -249,7 +249,8 @@ impl Reader {
                 continue;
             }
             self.unknown(item, "a throttle", &["pattern", "per_minute"]);
-            let pattern = given(item, "pattern").and_then(|at| Some((self.text(at, "pattern")?, at)));
+            let pattern =
+                given(item, "pattern").and_then(|at| Some((self.text(at, "pattern")?, at)));
             let pattern = pattern.and_then(|text| self.pattern(text));
             let per_minute = self.whole(item, "per_minute", 1);
             for key in ["pattern", "per_minute"] {
@@ -286,7 +287,10 @@ mod tests {
         assert_eq!(file.control.commands_per_minute, 60);
         assert_eq!(file.quota.runs_open_max, Some(5));
         assert_eq!(file.throttle[0].per_minute, 30);
-        assert_eq!(file.mcp_config.as_deref(), Some(Path::new("/etc/t/mcp.json")));
+        assert_eq!(
+            file.mcp_config.as_deref(),
+            Some(Path::new("/etc/t/mcp.json"))
+        );
         assert_eq!(file.roots, [Path::new("/etc/t/docs")]);
         assert_eq!(file.hosts.len(), 1);
     }
@@ -296,8 +300,26 @@ mod tests {
         let text = "polcy: {}\npolicy:\n  ask: ['delete_*', 3]\n  denny: []\ncontrol:\n  ttl: soon\n  \
             commands_per_minute: 0\nthrottle:\n  - { pattern: 'a:b' }\nroots: docs\n";
         let flaws = File::parse(text.as_bytes(), Path::new("")).unwrap_err();
-        let places: Vec<_> = flaws.iter().map(|flaw| (flaw.place.line, flaw.place.column)).collect();
-        assert_eq!(places, [(1, 1), (3, 9), (3, 21), (4, 3), (6, 8), (7, 24), (9, 5), (10, 8)]);
-        assert_eq!(flaws[0].suggestion.as_deref(), Some("did you mean `policy`?"));
+        let places: Vec<_> = flaws
+            .iter()
+            .map(|flaw| (flaw.place.line, flaw.place.column))
+            .collect();
+        assert_eq!(
+            places,
+            [
+                (1, 1),
+                (3, 9),
+                (3, 21),
+                (4, 3),
+                (6, 8),
+                (7, 24),
+                (9, 5),
+                (10, 8)
+            ]
+        );
+        assert_eq!(
+            flaws[0].suggestion.as_deref(),
+            Some("did you mean `policy`?")
+        );
     }
 }

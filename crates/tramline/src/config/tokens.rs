@@ -37,7 +37,9 @@ fn parse(text: &str) -> Result<Vec<Named>, (usize, &'static str)> {
             return Err(wrong("this name stands here twice"));
         }
         if all.iter().any(|known| known.token == token) {
-            return Err(wrong("this token stands here twice: each is one caller's alone"));
+            return Err(wrong(
+                "this token stands here twice: each is one caller's alone",
+            ));
         }
         all.push(Named {
             name: name.into(),
@@ -57,7 +59,10 @@ mod tests {
     #[test]
     fn names_and_tokens_are_read_and_slips_are_told_by_line() {
         let read = parse("# who\n\nann = a1\nbob=b=2\n").unwrap();
-        assert_eq!((read[0].name.as_str(), read[0].token.as_str()), ("ann", "a1"));
+        assert_eq!(
+            (read[0].name.as_str(), read[0].token.as_str()),
+            ("ann", "a1")
+        );
         assert_eq!(read[1].token, "b=2");
         for (text, line) in [
             ("", 1),

@@ -8,7 +8,7 @@ use super::{intent, read};
 use rmcp::model::CallToolResponse;
 use tramline_core::run::Run;
 use tramline_core::{Map, Value};
-use tramline_engine::{Fault, status};
+use tramline_engine::over;
 
 pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResponse {
     let came = amend(&means, &arguments).await;
@@ -22,12 +22,7 @@ async fn amend(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
     let run = read::load(means, arguments).await?.run;
     means.shared.desk.admit(&run.id)?;
     if run.outcome.is_some() {
-        let status = status(&run).as_str();
-        return Err(Fault::Over {
-            run: run.id,
-            status,
-        }
-        .into());
+        return Err(over(&run).into());
     }
     let tasks = match arguments.get("new_tasks") {
         Some(tasks) => tasks.clone(),

@@ -9,7 +9,7 @@ use super::wrong::Wrong;
 use rmcp::model::CallToolResponse;
 use tramline_core::journal::{Answer, Budget, Pause};
 use tramline_core::{Value, question};
-use tramline_engine::{Fault, status};
+use tramline_engine::over;
 
 const TOOL: &str = "approval_response";
 
@@ -29,20 +29,10 @@ async fn respond(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
     let asked = read::checkpoint(arguments, &run.id)?;
     let asked = asked.ok_or_else(|| Wrong::params("`checkpoint_id` is missing"))?;
     if run.outcome.is_some() {
-        let status = status(&run).as_str();
-        return Err(Fault::Over {
-            run: run.id,
-            status,
-        }
-        .into());
+        return Err(over(&run).into());
     }
     let Some(pause) = run.pauses.get(&asked.seq) else {
-        let point = |seq: &u64| tramline_core::ids::Checkpoint {
-            run: run.id.clone(),
-            seq: *seq,
-        };
-        let current = run.pauses.keys().map(point).collect();
-        return Err(Fault::Stale { asked, current }.into());
+        return Err(read::stale(&run, asked));
     };
     let said = said(arguments, pause).map_err(|wrong| wrong.of(&run.id))?;
     let why = read::text(arguments, "feedback").filter(|text| !text.is_empty());

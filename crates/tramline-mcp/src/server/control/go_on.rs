@@ -12,7 +12,7 @@ use tramline_core::Value;
 use tramline_core::ids::Checkpoint;
 use tramline_core::journal::Answer;
 use tramline_core::run::Run;
-use tramline_engine::{Fault, status};
+use tramline_engine::over;
 
 const TOOL: &str = "continue";
 
@@ -51,22 +51,12 @@ async fn go_on(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
 /// The places where a run waits to be let on. Nothing if it runs.
 fn waits_at(run: &Run, named: Option<&Checkpoint>) -> Result<Vec<Checkpoint>, Wrong> {
     if run.outcome.is_some() {
-        return Err(Wrong::from(Fault::Over {
-            run: run.id.clone(),
-            status: status(run).as_str(),
-        }));
+        return Err(over(run).into());
     }
     if let Some(named) = named
         && !run.pauses.contains_key(&named.seq)
     {
-        let at = |seq: &u64| Checkpoint {
-            run: run.id.clone(),
-            seq: *seq,
-        };
-        return Err(Wrong::from(Fault::Stale {
-            asked: named.clone(),
-            current: run.pauses.keys().map(at).collect(),
-        }));
+        return Err(read::stale(run, named.clone()));
     }
     if let Some((seq, pause)) = run.pauses.iter().find(|(_, pause)| is_decision(pause)) {
         let says = tramline_core::question::says(&run.graph, pause);
@@ -75,9 +65,5 @@ fn waits_at(run: &Run, named: Option<&Checkpoint>) -> Result<Vec<Checkpoint>, Wr
             .of(&run.id)
             .with("checkpoint_id", point(run, *seq)));
     }
-    let points = run.pauses.keys().map(|seq| Checkpoint {
-        run: run.id.clone(),
-        seq: *seq,
-    });
-    Ok(points.collect())
+    Ok(read::points(run))
 }

@@ -14,7 +14,7 @@ pub(super) enum Code {
     InvalidParams,
     /// No such workflow, not any more, or not for this caller.
     NotFound,
-    /// Too many commands for now.
+    /// Too many commands in a short time.
     RateLimited,
     /// Something in us or below us.
     Internal,

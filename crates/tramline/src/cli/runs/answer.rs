@@ -1,7 +1,7 @@
 //! `tramline runs answer`: what a run asks, answered from the command line.
 
 use super::super::{Common, Done, Stopped, input};
-use super::{done, myself, noted, open};
+use super::{done, myself, noting, open};
 use tramline_core::ids::Checkpoint;
 use tramline_core::journal::{Answer, Budget};
 
@@ -62,12 +62,13 @@ pub(super) async fn main(common: Common, verb: Answering) -> Done {
     let house = open(&common)?;
     let run = &verb.checkpoint.run;
     let engine = &house.engine;
-    let said = engine
-        .answer(&verb.checkpoint, answer, myself(), verb.why.clone())
-        .await;
-    let result = said.as_ref().map(|()| "answered");
-    noted(engine, "answer", run, verb.why, result).await?;
-    said?;
+    let work = async {
+        engine
+            .answer(&verb.checkpoint, answer, myself(), verb.why.clone())
+            .await?;
+        Ok("answered")
+    };
+    noting(engine, "answer", run, verb.why.as_deref(), work).await?;
     let driven = house
         .engine
         .store()

@@ -1,12 +1,12 @@
 //! `tramline runs approve`, `reject` and `replan`: decisions and more tasks for a run that waits.
 
 use super::super::{Common, Done, Stopped, documents, input};
-use super::{done, myself, noted, open};
+use super::{done, myself, noting, open};
 use tramline_core::formats::{Elsewhere, Hint, json_dag};
 use tramline_core::ids::{Checkpoint, RunId};
 use tramline_core::journal::{Answer, Pause};
-use tramline_core::run::Run;
 use tramline_core::question;
+use tramline_core::run::Run;
 
 /// Decide what a run waits for.
 #[derive(clap::Args)]
@@ -44,28 +44,37 @@ fn about(text: &str) -> Result<About, String> {
 
 pub(super) async fn decide(common: Common, verb: Deciding, yes: bool) -> Done {
     let engine = open(&common)?.engine;
-    let id = verb.about.run().clone();
-    let run = engine.load(&id).await?.run;
-    let (asked, pause) = question_of(&run, &verb.about)?;
-    let answer = match (yes, pause) {
-        (false, _) => Answer::Reject,
-        (true, Pause::InDoubt { .. } | Pause::Child { .. }) => {
-            let says = question::says(&run.graph, pause);
-            return Err(Stopped::bad(format!(
-                "{says} `tramline runs answer {asked} --retry` or `--skip JSON` decides"
-            )));
-        }
-        (true, pause) => match question::extension(pause) {
-            Some(budget) => Answer::Extend { budget },
-            None => Answer::Proceed,
-        },
+    let id = verb.about.run();
+    let run = engine.load(id).await?.run;
+    let work = async {
+        let (asked, pause) = question_of(&run, &verb.about)?;
+        let answer = answer_to(&run, &asked, pause, yes)?;
+        engine
+            .answer(&asked, answer, myself(), verb.why.clone())
+            .await?;
+        Ok("answered")
     };
     let name = if yes { "approve" } else { "reject" };
-    let said = engine.answer(&asked, answer, myself(), verb.why.clone()).await;
-    noted(&engine, name, &id, verb.why, said.as_ref().map(|()| "answered")).await?;
-    said?;
+    noting(&engine, name, id, verb.why.as_deref(), work).await?;
     let words = format!("answered; `tramline runs resume {id}` goes on if nobody drives it");
-    Ok(done(&common, &id, "answered", &words))
+    Ok(done(&common, id, "answered", &words))
+}
+
+/// What a plain yes or no means for a question.
+fn answer_to(run: &Run, asked: &Checkpoint, pause: &Pause, yes: bool) -> Result<Answer, Stopped> {
+    if !yes {
+        return Ok(Answer::Reject);
+    }
+    if let Pause::InDoubt { .. } | Pause::Child { .. } = pause {
+        let says = question::says(&run.graph, pause);
+        return Err(Stopped::bad(format!(
+            "{says} `tramline runs answer {asked} --retry` or `--skip JSON` decides"
+        )));
+    }
+    Ok(match question::extension(pause) {
+        Some(budget) => Answer::Extend { budget },
+        None => Answer::Proceed,
+    })
 }
 
 /// The question that is meant: the only decision that waits, unless one is named.
@@ -89,7 +98,10 @@ fn question_of<'r>(run: &'r Run, about: &About) -> Result<(Checkpoint, &'r Pause
         [] => Err(Stopped::bad(format!("{} waits for nothing", run.id))),
         [(seq, pause)] => Ok((point(**seq), pause)),
         several => {
-            let points: Vec<_> = several.iter().map(|(seq, _)| point(**seq).to_string()).collect();
+            let points: Vec<_> = several
+                .iter()
+                .map(|(seq, _)| point(**seq).to_string())
+                .collect();
             Err(Stopped::bad(format!(
                 "{} waits for {} answers; name one: {}",
                 run.id,
@@ -122,13 +134,15 @@ pub(super) async fn replan(common: Common, verb: Replanning) -> Done {
         elsewhere: Elsewhere::Any,
         ..Hint::default()
     };
-    let growth = json_dag::read_patch(&tasks, &run.graph, hint)
-        .map_err(|flaws| documents::stopped("the tasks", &flaws))?;
-    let count = growth.patch.nodes.len();
-    let said = engine.amend(&verb.run, growth.patch, myself()).await;
-    let result = said.as_ref().map(|()| "replanned");
-    noted(&engine, "replan", &verb.run, verb.why, result).await?;
-    said?;
+    let mut count = 0;
+    let work = async {
+        let growth = json_dag::read_patch(&tasks, &run.graph, hint)
+            .map_err(|flaws| documents::stopped("the tasks", &flaws))?;
+        count = growth.patch.nodes.len();
+        engine.amend(&verb.run, growth.patch, myself()).await?;
+        Ok("replanned")
+    };
+    noting(&engine, "replan", &verb.run, verb.why.as_deref(), work).await?;
     let words = format!("{count} tasks are added to {}", verb.run);
     Ok(done(&common, &verb.run, "replanned", &words))
 }

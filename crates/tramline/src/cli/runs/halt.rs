@@ -3,7 +3,7 @@
 use super::super::breaks::{self, Breaks};
 use super::super::origin::{self, Again};
 use super::super::{Common, Done, Exit, Stopped, output, run};
-use super::{done, myself, noted, open};
+use super::{done, myself, noting, open};
 use tramline_core::Map;
 use tramline_core::ids::{Checkpoint, RunId};
 use tramline_core::journal::{Answer, Pause, Watch};
@@ -111,10 +111,13 @@ async fn next_layer(engine: &Engine, run: &Run) -> Result<usize, Stopped> {
             run: run.id.clone(),
             seq: *seq,
         };
-        let said = engine.answer(&asked, Answer::Proceed, myself(), None).await;
-        let result = said.as_ref().map(|()| "answered");
-        noted(engine, "continue", &run.id, None, result).await?;
-        said?;
+        let work = async {
+            engine
+                .answer(&asked, Answer::Proceed, myself(), None)
+                .await?;
+            Ok("answered")
+        };
+        noting(engine, "continue", &run.id, None, work).await?;
         freed += 1;
     }
     Ok(freed)

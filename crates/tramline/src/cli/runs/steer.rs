@@ -2,7 +2,7 @@
 
 use super::super::origin::{self, Again};
 use super::super::{Common, Done, run};
-use super::{done, myself, noted, open};
+use super::{done, myself, noting, open};
 use tramline_core::ids::RunId;
 
 pub(super) async fn resume(common: Common, again: Again) -> Done {
@@ -28,10 +28,11 @@ pub(super) struct Abort {
 pub(super) async fn abort(common: Common, verb: Abort) -> Done {
     let house = open(&common)?;
     let engine = &house.engine;
-    let said = engine.abort(&verb.run, myself(), verb.why.clone()).await;
-    let result = said.as_ref().map(|()| "aborted");
-    noted(engine, "abort", &verb.run, verb.why, result).await?;
-    said?;
+    let work = async {
+        engine.abort(&verb.run, myself(), verb.why.clone()).await?;
+        Ok("aborted")
+    };
+    noting(engine, "abort", &verb.run, verb.why.as_deref(), work).await?;
     Ok(done(
         &common,
         &verb.run,
