@@ -89,6 +89,9 @@ pub(crate) struct Driver {
     stopping: bool,
     /// Since when recorded events wait to be sent.
     waiting_since: Option<Instant>,
+    /// Rings when they have waited long enough. Kept from wait to wait: every new alarm wakes the
+    /// thread that waits for all of them.
+    patience: Option<Pin<Box<Sleep>>>,
     /// Others may have appended while a batch was under way.
     heard: bool,
     /// Since when it has not held still.
@@ -119,6 +122,7 @@ impl Driver {
             heard: false,
             busy_since: Instant::now(),
             waiting_since: None,
+            patience: None,
             held: Vec::new(),
             settled_at: 0,
             preparing: Vec::new(),
@@ -349,15 +353,20 @@ impl Driver {
             // Whoever wants to append can do so now.
             self.busy_since = Instant::now();
         }
+        let mut patience = self.patience.take();
+        if patience.is_none() && self.ledger.is_waiting() {
+            patience = Some(Box::pin(tokio::time::sleep(PATIENCE)));
+        }
         let woken = tokio::select! {
             biased;
             sent = self.ledger.sent(), if self.ledger.is_sending() => Woken::Sent(sent),
             Some(came) = self.under_way.next() => Woken::Came(came),
             () = live.word.notified() => Woken::Word,
             () = &mut deadline => Woken::Late,
-            () = tokio::time::sleep(PATIENCE), if self.ledger.is_waiting() => Woken::Late,
+            () = rung(&mut patience), if self.ledger.is_waiting() => Woken::Late,
             () = stop.cancelled(), if !self.stopping => Woken::Stop,
         };
+        self.patience = patience.filter(|alarm| !alarm.is_elapsed());
         // The deadline moves only with pauses and once it has struck.
         self.deadline = (self.run.pauses.is_empty() && !deadline.is_elapsed()).then_some(deadline);
         match woken {
@@ -372,6 +381,14 @@ impl Driver {
                 Ok(())
             }
         }
+    }
+}
+
+/// Waits for an alarm that may not be set.
+async fn rung(alarm: &mut Option<Pin<Box<Sleep>>>) {
+    match alarm {
+        Some(alarm) => alarm.await,
+        None => std::future::pending().await,
     }
 }
 

@@ -82,11 +82,10 @@ struct Deviation {
     applies: fn(&str, &Outcome, &Outcome) -> bool,
 }
 
-/// The first is no difference of ours: there is nothing to agree with.
 const DEVIATIONS: &[Deviation] = &[
     Deviation {
-        name: "the reference crashes with an error of JavaScript",
-        reason: "it has no code there to agree with; here every error has one, or there is a value",
+        name: "the reference crashes with an error of JavaScript where there is a value here",
+        reason: "it calls a method on what is not there, or runs out of stack",
         applies: |_, _, reference| matches!(reference, Outcome::Thrown(_)),
     },
     Deviation {
@@ -158,7 +157,10 @@ const DEVIATIONS: &[Deviation] = &[
 /// What came of all cases.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
+    /// Those that end in the same value, in no value or in errors of the same code.
     same: usize,
+    /// Those that fail in both, there with an error of JavaScript that has no code to agree with.
+    uncoded: usize,
     values: usize,
     gave_up: usize,
     meant: BTreeMap<usize, Vec<String>>,
@@ -174,6 +176,10 @@ impl Tally {
         if same(&ours, &reference) {
             self.same += 1;
             self.values += usize::from(matches!(ours, Outcome::Value(_)));
+            return;
+        }
+        if let (Outcome::Code(_), Outcome::Thrown(_)) = (&ours, &reference) {
+            self.uncoded += 1;
             return;
         }
         let line = format!(
@@ -197,41 +203,28 @@ impl Tally {
 
     fn judged(&self) -> usize {
         let meant: usize = self.meant.values().map(Vec::len).sum();
-        self.same + meant + self.strange()
+        self.same + self.uncoded + meant + self.strange()
     }
 
     fn strange(&self) -> usize {
         self.unexplained.values().map(Vec::len).sum()
     }
 
-    /// Those in which the reference crashed.
-    fn crashed(&self) -> usize {
-        self.meant.get(&0).map_or(0, Vec::len)
-    }
-
-    /// The share that ends alike of those that ended there at all; what is meant is a difference
-    /// too.
+    /// The share that ends alike; what is meant is a difference too.
     pub(super) fn share(&self) -> f64 {
-        self.same as f64 / (self.judged() - self.crashed()).max(1) as f64
-    }
-
-    /// The share of all, with those in which the reference crashed as differences.
-    fn share_of_all(&self) -> f64 {
-        self.same as f64 / self.judged().max(1) as f64
+        (self.same + self.uncoded) as f64 / self.judged().max(1) as f64
     }
 
     pub(super) fn print(&self, per_group: usize, unexplained: usize) {
         println!(
-            "{} of {} expressions end as in the reference: {:.3} % ({} with a value)",
-            self.same,
+            "{} of {} expressions end as in the reference: {:.3} %",
+            self.same + self.uncoded,
             self.judged(),
-            self.share_of_all() * 100.0,
-            self.values
+            self.share() * 100.0,
         );
         println!(
-            "{:.3} % without the {} in which the reference crashed",
-            self.share() * 100.0,
-            self.crashed()
+            "{} with a value, {} in failures that have no code there",
+            self.values, self.uncoded
         );
         if self.gave_up > 0 {
             println!("{} not judged: the reference took too long", self.gave_up);
@@ -275,6 +268,22 @@ mod tests {
         assert!(same(&read(r#"{"code":"T1"}"#), &read(r#"{"code":"T1"}"#)));
         assert!(!same(&read(r#"{"code":"T1"}"#), &read(r#"{"code":"T2"}"#)));
     }
+
+    #[test]
+    fn a_failure_in_both_is_alike_where_the_references_has_no_code() {
+        let mut tally = Tally::default();
+        let case = Case {
+            source: "a".to_owned(),
+            input: Value::Null,
+        };
+        let read = |line: &str| Outcome::read(line).unwrap();
+        let thrown = r#"{"thrown":"no function"}"#;
+        tally.add(&case, read(r#"{"code":"T1"}"#), read(thrown));
+        assert_eq!(tally.share(), 1.0);
+        tally.add(&case, read(r#"{"value":1}"#), read(thrown));
+        assert_eq!(tally.share(), 0.5);
+    }
+
     #[test]
     fn what_is_meant_is_listed_and_does_not_count_as_the_same() {
         let mut tally = Tally::default();
@@ -298,6 +307,6 @@ mod tests {
         add("a", "{}", r#"{"code":"T1"}"#);
         assert_eq!(tally.meant.keys().copied().collect::<Vec<_>>(), [0, 2, 10]);
         assert_eq!((tally.strange(), tally.gave_up), (1, 1));
-        assert_eq!((tally.share(), tally.share_of_all()), (0.25, 0.2));
+        assert_eq!(tally.share(), 0.2);
     }
 }
