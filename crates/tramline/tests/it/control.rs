@@ -315,3 +315,33 @@ fn callers_with_names_see_their_own_workflows_only() {
     assert_eq!(post(&server, &go, Some("second"))["error"]["code"], -32001);
     assert_eq!(post(&server, &go, Some("first"))["status"], "complete");
 }
+
+#[test]
+fn a_layer_that_was_cut_off_is_finished_by_the_next_server() {
+    let desk = Desk::new(Over::Stdio);
+    let tasks = json!([
+        {"id": "slow", "tool": "u:sleep", "arguments": {"ms": 1500}},
+        {"id": "after", "tool": "u:echo", "depends_on": ["slow"]}
+    ]);
+    let child = desk
+        .command()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut talk = Talk::start(child);
+    talk.send_call("execute_dag", &layered(tasks));
+    let id = loop {
+        let listed = desk.place.run(&["runs", "--json"]).out();
+        if let Some(at) = listed.find("run_") {
+            break listed[at..at + 30].to_owned();
+        }
+    };
+    talk.kill();
+    let told = desk.call("continue", json!({"workflow_id": id}));
+    assert_eq!(told["status"], "layer_complete", "{told}");
+    assert_eq!(told["layer_results"][0]["task_id"], "slow");
+    let done = desk.call("continue", json!({"workflow_id": id}));
+    assert_eq!(done["status"], "complete", "{done}");
+}
