@@ -1,5 +1,7 @@
 //! What a written document could not say, told once each.
 
+use crate::workflow::Workflow;
+
 /// More than this is counted, not told.
 const TOLD_MAX: usize = 100;
 
@@ -30,6 +32,16 @@ impl Lost {
             self.told.push(what);
         } else {
             self.more += 1;
+        }
+    }
+
+    /// Adds what a graph of tasks does of itself and another document cannot say.
+    pub(crate) fn care(&mut self, workflow: &Workflow) {
+        if workflow.cautious {
+            self.add("that a call of a tool that is annotated as destructive asks first");
+        }
+        if workflow.transient.is_some() {
+            self.add("that a call whose server was away is made again, if that is harmless");
         }
     }
 

@@ -95,6 +95,13 @@ impl Budget {
         }
     }
 
+    /// Takes away what was used of a part, as far as that is bounded.
+    pub fn spend(&mut self, what: Spent, used: u64) {
+        if let Some(most) = self.part_mut(what) {
+            *most = most.saturating_sub(used);
+        }
+    }
+
     /// Reads what a caller wrote: an object of numbers, some of `calls`, `active_ms`, `bytes`,
     /// `tokens`.
     pub fn read(value: &Value) -> Result<Self, String> {

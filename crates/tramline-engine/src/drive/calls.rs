@@ -180,6 +180,7 @@ impl Driver {
             key: format!("{}/{step}/{}", self.run.id, open.failed).into(),
             session: self.run.started.session.clone(),
             owner: self.run.started.owner.clone(),
+            budget: self.budget_left(),
             origin: self.run.started.origin.clone(),
             cancel,
         }

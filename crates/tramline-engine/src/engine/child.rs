@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId, Seq};
-use tramline_core::journal::{Answer, Event, Outcome, Parent, Pause};
+use tramline_core::journal::{Answer, Budget, Event, Outcome, Parent, Pause};
 use tramline_core::text::nearest;
 use tramline_core::{Str, Value, trace};
 
@@ -39,6 +39,8 @@ pub(crate) struct ChildCall {
     pub(crate) key: Str,
     pub(crate) session: Option<Str>,
     pub(crate) owner: Option<Str>,
+    /// What is left of the parent's budget.
+    pub(crate) budget: Option<Budget>,
     /// Where the parent's document is, for a workflow that has no place of its own.
     pub(crate) origin: Value,
     pub(crate) cancel: CancellationToken,
@@ -82,6 +84,7 @@ impl Engine {
                 };
                 start.session = call.session;
                 start.owner = call.owner;
+                start.budget = call.budget;
                 let handle = self.begin(id.clone(), call.born_ms, start, Some(call.parent));
                 handle.map(Child::Driven).map_err(failed)
             }

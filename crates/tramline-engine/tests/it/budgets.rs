@@ -1,6 +1,6 @@
 //! Budgets: a run that has used what it may asks, and goes on where it stood.
 
-use crate::support::{Tasks, engine, graphs, load, tools};
+use crate::support::{Tasks, engine, engine_among, graphs, load, tools};
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_core::failure::{Failure, FailureKind};
@@ -196,6 +196,46 @@ async fn further_attempts_and_items_are_calls_too() {
     let ended = extended(&engine, &run, seq, calls(2)).await;
     assert!(matches!(ended, Ended::Finished(Outcome::Completed { .. })));
     assert_eq!(tools.calls().len(), 5);
+}
+
+#[tokio::test]
+async fn a_workflow_inside_another_gets_what_is_left() {
+    let all = graphs(
+        "
+- name: inner
+  description: d
+  inputSchema: {type: object}
+  outputSchema: {}
+  nodes:
+    - {id: entry, type: entry, next: each}
+    - {id: each, type: mcp, server: t, tool: look, map: {over: [1, 2, 3, 4]}, args: {task: $item}, next: exit}
+    - {id: exit, type: exit}
+- name: outer
+  description: d
+  inputSchema: {type: object}
+  outputSchema: {}
+  nodes:
+    - {id: entry, type: entry, next: inner}
+    - {id: inner, type: workflow, workflow: inner, args: {}, next: exit}
+    - {id: exit, type: exit}",
+    );
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine_among(&store, &tools, &all);
+    let handle = engine.start(start(&all[1], calls(3))).await.unwrap();
+    let run = handle.run.clone();
+    let (_, pause) = asked(handle.ended().await.unwrap());
+    let Pause::Child { run: child, .. } = pause else {
+        panic!("{pause:?}")
+    };
+    assert_eq!(tools.calls().len(), 2, "the call of the workflow is one");
+    let stands = load(&engine, &child).await.run;
+    let seq = *stands.pauses.keys().next().unwrap();
+    let ended = extended(&engine, &child, seq, calls(2)).await;
+    assert!(matches!(ended, Ended::Finished(Outcome::Completed { .. })));
+    while load(&engine, &run).await.run.outcome.is_none() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(tools.calls().len(), 4);
 }
 
 /// Drives a run to its end, extending and answering what it asks.

@@ -38,6 +38,7 @@ pub fn write(servers: &Value, workflow: &Workflow) -> Written {
     if workflow.output_schema.is_some() {
         lost.add("the schema of the result");
     }
+    lost.care(workflow);
     match workflow.unhandled {
         Unhandled::EndsRun => {}
         Unhandled::SkipsDependents => {

@@ -9,6 +9,7 @@ use tramline_expr::Str;
 /// The workflow with an entry and an exit, where it lacks one of them.
 pub(super) fn supplied(workflow: &Workflow, lost: &mut Lost) -> Option<Workflow> {
     let has = |action: &Action| workflow.nodes.iter().any(|node| node.action == *action);
+    lost.care(workflow);
     match workflow.unhandled {
         Unhandled::SkipsDependents => {
             lost.add("that a failure skips only what depends on it: here it ends the run");
