@@ -79,7 +79,7 @@ pub(super) const TOOLS: &[Own] = &[
     Own {
         name: "replan",
         title: "Add tasks to a workflow",
-        description: "Adds tasks to a workflow while it waits or runs; what is done stays done. \
+        description: "Adds tasks to a workflow that waits after a layer; what is done stays done. \
                       new_tasks are taken as they are and may depend on and refer to tasks that \
                       are there; without them, tasks are proposed from new_requirement. Then \
                       continue.",

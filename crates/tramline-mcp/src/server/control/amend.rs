@@ -33,7 +33,8 @@ async fn amend(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
     };
     let growth = read::tasks(means, &tasks, &run.graph).await?;
     let by = means.caller().by(&means.context);
-    means.engine.amend(&run.id, growth.patch, by).await?;
+    let amended = means.engine.amend(&run.id, growth.patch, by).await;
+    amended.map_err(|fault| Wrong::from(fault).of(&run.id))?;
     let mut told = Map::new();
     told.insert("status", "replanned".into());
     told.insert("workflow_id", run.id.as_str().into());

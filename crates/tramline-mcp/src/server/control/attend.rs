@@ -33,6 +33,8 @@ pub(super) async fn attend(
         match ended {
             Ended::Finished(_) => return stands(means, &underway).await,
             Ended::Paused(pauses) => {
+                // Tasks may have been added meanwhile.
+                underway.graph = means.engine.load(&underway.run).await?.run.graph;
                 let open: Vec<_> = pauses.into_iter().filter(|(_, p)| is_decision(p)).collect();
                 let put = pausing::put(&means.shared, tool, &underway, &open, &means.context);
                 match put.await? {

@@ -4,7 +4,7 @@ use super::layers::{End, Layers, Task};
 use super::wrong::{Code, Wrong};
 use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, NodeIx, Seq};
-use tramline_core::journal::{Answer, Event, Outcome, Pause};
+use tramline_core::journal::{Answer, Event, Outcome, Pause, Policy};
 use tramline_core::run::Run;
 use tramline_core::workflow::{Action, Template};
 use tramline_core::{Map, Value, question, trace};
@@ -123,11 +123,11 @@ fn waiting(loaded: &Loaded) -> Map {
     match pause {
         Pause::Layer { .. } => {
             told.insert("next_layer", next_layer(run));
-            told.insert("options", words(&["continue", "replan", "abort"]));
+            told.insert("options", options(run, pause));
         }
         Pause::Break { .. } => {
             told.insert("message", question::says(&run.graph, pause).into());
-            told.insert("options", words(&["continue", "replan", "abort"]));
+            told.insert("options", options(run, pause));
         }
         Pause::Approval { .. }
         | Pause::InDoubt { .. }
@@ -187,8 +187,19 @@ fn decide(told: &mut Map, run: &Run, pause: &Pause) {
         other => other,
     });
     told.insert("answers", Value::array(answers.map(Value::from)));
-    let options = ["approval_response", "replan", "abort"];
-    told.insert("options", words(&options));
+    told.insert("options", options(run, pause));
+}
+
+/// The tools that can be used on a run that waits so. In a layer nothing can be added.
+fn options(run: &Run, pause: &Pause) -> Value {
+    let on = match is_decision(pause) {
+        true => "approval_response",
+        false => "continue",
+    };
+    let between = matches!(pause, Pause::Layer { .. });
+    let grows = between || run.started.policy == Policy::Eager;
+    let all = [Some(on), grows.then_some("replan"), Some("abort")];
+    Value::array(all.into_iter().flatten().map(Value::from))
 }
 
 /// What a call would be made with, or was, as far as that is known.
@@ -247,10 +258,6 @@ fn result(graph: &Graph, task: &Task, end: &End) -> Value {
     told.insert("layer_index", task.layer.into());
     told.insert("duration_ms", task.duration_ms.into());
     told.into()
-}
-
-fn words(words: &[&'static str]) -> Value {
-    Value::array(words.iter().map(|word| Value::from(*word)))
 }
 
 pub(super) fn point(run: &Run, seq: Seq) -> String {

@@ -154,7 +154,7 @@ async fn an_abort_during_a_layer_ends_it_for_everybody() {
 }
 
 #[tokio::test]
-async fn a_replan_during_a_layer_comes_with_the_next() {
+async fn a_replan_waits_for_the_end_of_the_layer() {
     let place = Place::new();
     let client = place.client(Era::Legacy).await;
     let first = call(&client, "execute_dag", layered(held())).await;
@@ -165,7 +165,18 @@ async fn a_replan_during_a_layer_comes_with_the_next() {
     let more = json!({"workflow_id": id, "new_requirement": "r", "new_tasks": [
         {"id": "x", "tool": "t:echo", "arguments": {"a": "$OUTPUT[b].n"}}
     ]});
-    call(&other, "replan", more).await;
+    let told = super::refused(&other, "replan", more.clone()).await;
+    assert_eq!(
+        (&told["code"], &told["data"]["workflow_id"]),
+        (&json!(-32602), id)
+    );
+    assert!(
+        told["message"]
+            .as_str()
+            .unwrap()
+            .contains("a layer is under way"),
+        "{told}"
+    );
     place.gate.add_permits(1);
     let second = waiting.await.unwrap();
     assert_eq!(
@@ -173,14 +184,30 @@ async fn a_replan_during_a_layer_comes_with_the_next() {
         1,
         "{second}"
     );
-    assert_eq!(
-        second["next_layer"].as_array().unwrap().len(),
-        2,
-        "{second}"
-    );
+    call(&other, "replan", more).await;
     let done = call(&other, "continue", json!({"workflow_id": id})).await;
     assert_eq!(done["status"], "complete");
     assert_eq!(done["results"][3]["output"], json!({"a": 1}));
+}
+
+#[tokio::test]
+async fn a_workflow_without_layers_grows_while_it_runs() {
+    let place = Place::new();
+    let client = place.client(Era::Legacy).await;
+    let waiting = begin(&client, "execute_dag", json!({"workflow": held()}));
+    let id = running(&place).await;
+    tokio::time::sleep(BRIEF).await;
+    let other = place.client(Era::Modern).await;
+    let more = json!({"workflow_id": id, "new_requirement": "r", "new_tasks": [
+        {"id": "x", "tool": "t:echo", "arguments": {"a": "$OUTPUT[b].n"}}
+    ]});
+    call(&other, "replan", more).await;
+    place.gate.add_permits(1);
+    let done = waiting.await.unwrap();
+    assert_eq!(
+        (&done["status"], &done["results"][3]["output"]),
+        (&json!("complete"), &json!({"a": 1}))
+    );
 }
 
 #[tokio::test]
