@@ -36,6 +36,7 @@ mod start;
 
 pub(crate) use child::{Called, ChildCall};
 pub use debug::At;
+pub use expiry::over;
 pub use follow::Follow;
 pub use fork::{Branch, Branched, Effects};
 pub use hold::Handle;

@@ -2,6 +2,7 @@
 //!
 //! Async, and free of vendors: what stores, calls and completes stands behind [`seams`].
 
+pub mod audit;
 pub mod clock;
 mod drive;
 mod engine;
@@ -9,6 +10,7 @@ mod fault;
 mod ledger;
 mod lookout;
 mod perform;
+pub mod planner;
 pub mod policy;
 mod recover;
 mod replay;
@@ -22,6 +24,7 @@ mod toolbox;
 pub use drive::Ended;
 pub use engine::{
     At, Branch, Branched, Effects, Engine, Follow, Handle, Loaded, Options, Quota, Scratch, Start,
+    over,
 };
 pub use fault::Fault;
 pub use ledger::status;

@@ -2,6 +2,7 @@
 //!
 //! It is the engine's and not the caller's: no document and no argument switches it off.
 
+use crate::engine::Engine;
 use std::fmt;
 use tramline_core::Str;
 use tramline_core::ids::ToolName;
@@ -41,6 +42,16 @@ impl Policy {
             return Verdict::Deny(&self.deny[at]);
         }
         hit(&self.ask).map_or(Verdict::Free, |at| Verdict::Ask(&self.ask[at]))
+    }
+}
+
+impl Engine {
+    /// Whether somebody is asked before this tool is called, or it is not called at all, as far as
+    /// its server has said what it does.
+    pub fn asks_before(&self, tool: &ToolName) -> bool {
+        let known = self.tools().known(tool);
+        let destroys = known.is_some_and(|known| known.hints.destructive == Some(true));
+        destroys || self.options().policy.verdict(tool) != Verdict::Free
     }
 }
 

@@ -13,7 +13,10 @@ use tramline_engine::{Engine, Fault};
 
 mod about;
 mod audience;
+mod caller;
+mod conduct;
 mod connection;
+mod control;
 mod debug;
 mod effects;
 mod graph_tools;
@@ -31,7 +34,8 @@ mod toolset;
 mod underway;
 
 pub use about::About;
-pub use http::{Http, HttpFault};
+pub use conduct::Conduct;
+pub use http::{Http, HttpFault, Named};
 pub use offer::NameTaken;
 pub use toolset::{Toolset, UnknownToolset};
 
@@ -49,6 +53,9 @@ struct Shared {
     /// The list as clients were last told that it is.
     told: Mutex<Vec<Tool>>,
     audience: Audience,
+    conduct: Conduct,
+    /// Where control commands are counted and noted.
+    desk: control::Desk,
 }
 
 impl Shared {
@@ -91,14 +98,28 @@ impl Server {
         toolsets: &[Toolset],
         graphs: impl IntoIterator<Item = (Arc<Graph>, Value)>,
     ) -> Result<Self, NameTaken> {
+        Self::with(engine, about, toolsets, graphs, Conduct::default())
+    }
+
+    /// A server that treats what agents bring in this way.
+    pub fn with(
+        engine: Engine,
+        about: About,
+        toolsets: &[Toolset],
+        graphs: impl IntoIterator<Item = (Arc<Graph>, Value)>,
+        conduct: Conduct,
+    ) -> Result<Self, NameTaken> {
         let offer = Offer::new(about, toolsets, graphs)?;
         let told = offer.list(engine.tools().as_ref());
+        let desk = control::Desk::new(conduct.commands_per_minute, engine.clone());
         Ok(Self(Arc::new(Shared {
             engine,
             toolsets: toolsets.to_vec(),
             offer: RwLock::new(Arc::new(offer)),
             told: Mutex::new(told),
             audience: Audience::default(),
+            conduct,
+            desk,
         })))
     }
 
@@ -133,7 +154,7 @@ impl Server {
     /// Serves over standard input and output until the client goes.
     pub async fn serve_stdio(self) -> Result<(), Fault> {
         let (input, output) = rmcp::transport::io::stdio_pipes();
-        self.serve_over(input, output).await
+        Box::pin(self.serve_over(input, output)).await
     }
 
     /// Serves one client over these streams until it goes.

@@ -216,4 +216,13 @@ impl Store for Sqlite {
             .read(move |conn| documents::list(conn, &kind))
             .await
     }
+
+    async fn forget(&self, kind: &str, keys: &[String]) -> Result<(), StoreFault> {
+        let (kind, keys) = (kind.to_owned(), keys.to_vec());
+        self.writer
+            .submit(0, Care::Durable, move |conn| {
+                documents::forget(conn, &kind, &keys)
+            })
+            .await
+    }
 }

@@ -1,12 +1,13 @@
 //! The command line: one file per verb, the same exit codes everywhere.
 
-use crate::config::{Config, default_data_dir};
+use crate::config::{Config, File, default_data_dir};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use tramline_builtin::HostPattern;
 use tramline_engine::Fault;
 
+mod audit;
 mod breaks;
 mod check;
 mod completions;
@@ -59,6 +60,9 @@ struct Common {
 /// What may be touched and called.
 #[derive(Args, Clone, Default)]
 struct Reach {
+    /// Policy, limits, servers and what may be touched, as YAML; flags win over it
+    #[arg(long, env = "TRAMLINE_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
     /// More MCP servers, as a client's usual JSON
     #[arg(long, value_name = "FILE")]
     mcp_config: Option<PathBuf>,
@@ -88,6 +92,8 @@ enum Verb {
     Debug(debug::Debug),
     /// Do a run again from its record, without calling anything, and compare
     Replay(replay::Replay),
+    /// Print what was commanded, by whom, why and with what result
+    Audit(audit::Audit),
     /// Evaluate a JSONata expression or a JSON Logic rule
     Eval(eval::Eval),
     /// Explain an error code
@@ -175,19 +181,33 @@ impl From<crate::wire::Trouble> for Stopped {
 }
 
 impl Common {
-    fn config(&self, reach: &Reach) -> Config {
-        let roots = if reach.roots.is_empty() {
-            vec![PathBuf::from(".")]
-        } else {
-            reach.roots.clone()
+    fn config(&self, reach: &Reach) -> Result<Config, Stopped> {
+        let file = match &reach.config {
+            None => File::default(),
+            Some(path) => documents::read_config(path, self.json)?,
         };
-        Config {
+        // A flag says it instead of the file, not beside it.
+        let or = |flags: &[PathBuf], file: Vec<PathBuf>| match (flags, file.is_empty()) {
+            ([], true) => vec![PathBuf::from(".")],
+            ([], false) => file,
+            (flags, _) => flags.to_vec(),
+        };
+        let hosts = match reach.hosts.is_empty() {
+            true => file.hosts,
+            false => reach.hosts.clone(),
+        };
+        Ok(Config {
             data_dir: Some(self.data_dir.clone().unwrap_or_else(default_data_dir)),
-            roots,
-            hosts: reach.hosts.clone(),
-            mcp_config: reach.mcp_config.clone(),
+            roots: or(&reach.roots, file.roots),
+            hosts,
+            mcp_config: reach.mcp_config.clone().or(file.mcp_config),
+            file: reach.config.clone(),
+            policy: file.policy,
+            control: file.control,
+            quota: file.quota,
+            throttle: file.throttle,
             ..Config::default()
-        }
+        })
     }
 }
 
@@ -205,6 +225,7 @@ pub fn main() -> ExitCode {
         Verb::Runs(verb) => on_one_thread(runs::main(common, verb)),
         Verb::Debug(verb) => on_one_thread(debug::main(common, verb)),
         Verb::Replay(verb) => on_one_thread(replay::main(common, verb)),
+        Verb::Audit(verb) => on_one_thread(audit::main(common, verb)),
         Verb::Eval(verb) => on_one_thread(eval::main(common, verb)),
         Verb::Explain(verb) => explain::main(&verb, json),
         Verb::Completions(verb) => completions::main(&verb),

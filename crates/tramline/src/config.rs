@@ -3,8 +3,17 @@
 use crate::library::Tool;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tramline_builtin::HostPattern;
 use tramline_core::{Map, Str, Value};
+use tramline_engine::{Policy, Quota, Rate};
+use tramline_mcp::server::Conduct;
+
+mod file;
+mod tokens;
+
+pub use file::{File, Flawed};
+pub use tokens::read as read_tokens;
 
 /// Larger configuration files are refused.
 const CONFIG_BYTES_MAX: u64 = 4 << 20;
@@ -31,6 +40,35 @@ pub struct Config {
     pub name: Option<Str>,
     /// The program's own tools, by the server that graphs call them under.
     pub tools: BTreeMap<Str, Vec<Tool>>,
+    /// The configuration file that was read, if there is one.
+    pub file: Option<PathBuf>,
+    /// What may not be called, and what only after a person agreed.
+    pub policy: Policy,
+    /// How runs that agents bring are treated.
+    pub control: Control,
+    /// How much room all runs have.
+    pub quota: Quota,
+    /// How often tools may be called.
+    pub throttle: Vec<Rate>,
+}
+
+/// How runs that agents bring are treated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Control {
+    /// How long such a run waits for an answer before it is over.
+    pub ttl: Option<Duration>,
+    /// How many commands a minute are taken for one run.
+    pub commands_per_minute: u32,
+}
+
+impl Default for Control {
+    fn default() -> Self {
+        let usual = Conduct::default();
+        Self {
+            ttl: usual.ttl,
+            commands_per_minute: usual.commands_per_minute,
+        }
+    }
 }
 
 impl Config {

@@ -10,8 +10,8 @@ use tramline_builtin::{Allowed, Builtin, SERVER};
 use tramline_core::formats::yaml_graph::Document;
 use tramline_core::run::Run;
 use tramline_core::{Str, Value};
-use tramline_engine::seams::{Callable, Store};
-use tramline_engine::{Engine, Options, Scratch, Shelf, Toolbox};
+use tramline_engine::seams::{Callable, Store, Tools};
+use tramline_engine::{Engine, Options, Scratch, Shelf, Throttle, Toolbox};
 use tramline_mcp::client::{self, Servers};
 use tramline_mcp::config::{ConfigFlaw, ServerConfig, read, read_servers};
 use tramline_mcp::server::About;
@@ -162,13 +162,19 @@ pub fn open<'d>(
     };
     let workflows = Arc::clone(&shelf) as _;
     let mut options = Options {
+        policy: config.policy.clone(),
+        quota: config.quota,
         scratch: Some(Scratch::new(|| Ok(Arc::new(Sqlite::in_memory()?)))),
         ..Options::default()
     };
     if let Some(name) = &config.name {
         options.name = name.clone();
     }
-    let engine = Engine::with_workflows(store, Arc::new(tools), workflows, options);
+    let mut tools: Arc<dyn Tools> = Arc::new(tools);
+    if !config.throttle.is_empty() {
+        tools = Arc::new(Throttle::new(tools, config.throttle.clone()));
+    }
+    let engine = Engine::with_workflows(store, tools, workflows, options);
     Ok(House {
         engine,
         servers,
@@ -190,8 +196,14 @@ pub fn callables(document: &Document) -> impl Iterator<Item = Callable> + '_ {
 /// Only places, never what is in them: a server's entry may hold a secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// The document.
+    /// The document; nothing for what an agent brought to a server.
     pub document: PathBuf,
+    /// The documents of the server that it was brought to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub documents: Vec<PathBuf>,
+    /// The configuration file, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<PathBuf>,
     /// The clients' usual JSON, if it was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mcp_config: Option<PathBuf>,
@@ -211,10 +223,30 @@ impl Origin {
         let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         Self {
             document: absolute(document),
+            documents: Vec::new(),
+            config: config.file.as_deref().map(absolute),
             mcp_config: config.mcp_config.as_deref().map(absolute),
             directory: std::env::current_dir().unwrap_or_default(),
             roots: config.roots.iter().map(|root| absolute(root)).collect(),
             hosts: config.hosts.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    /// The origin of what agents bring to a server of these documents.
+    pub fn brought(documents: &[PathBuf], config: &Config) -> Self {
+        let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        Self {
+            document: PathBuf::new(),
+            documents: documents.iter().map(absolute).collect(),
+            ..Self::of(Path::new("."), config)
+        }
+    }
+
+    /// The documents whose servers a run calls.
+    pub fn files(&self) -> Vec<PathBuf> {
+        match self.document.as_os_str().is_empty() {
+            true => self.documents.clone(),
+            false => vec![self.document.clone()],
         }
     }
 
@@ -225,7 +257,11 @@ impl Origin {
 
     /// Whether a run is one of this document.
     pub fn covers(&self, run: &Run) -> bool {
-        Self::from_value(&run.started.origin).is_some_and(|theirs| theirs.document == self.document)
+        Self::from_value(&run.started.origin).is_some_and(|theirs| {
+            let same = theirs.files() == self.files() && theirs.document == self.document;
+            let servers = theirs.mcp_config == self.mcp_config;
+            same && (servers || !self.document.as_os_str().is_empty())
+        })
     }
 
     /// Reads what [`Origin::to_value`] wrote.

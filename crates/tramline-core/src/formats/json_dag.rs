@@ -14,10 +14,12 @@ use tramline_expr::{Str, Value};
 mod arguments;
 mod cycles;
 mod editor;
+mod patch;
 mod tasks;
 mod write;
 
 pub use editor::json_schema;
+pub use patch::{Growth, read_patch};
 pub use write::write;
 
 /// What the entry is called, unless a task has that name: expressions see the input under it.
@@ -87,7 +89,7 @@ pub(super) fn read_tree(tree: &Tree, hint: Hint<'_>) -> Result<Document, Vec<Fla
     };
     let mut sketch = Sketch::new(workflow, about);
     sketch.workflow.name = sketch::name(about, hint.name, &mut flaws);
-    sketch.workflow.limits = limits::read(about, Limits::default(), &mut flaws);
+    sketch.workflow.limits = limits::read(about, bounds(list), &mut flaws);
     let named = fields::text(about, "entry", &mut flaws).map(|(name, _)| name);
     let ids = tasks::Ids::of(list, named);
     let tasks: Vec<_> = list
@@ -135,6 +137,20 @@ fn task_list<'t>(root: At<'t>, about: At<'t>, flaws: &mut Flaws) -> Option<At<'t
         Some(_) => return Some(list),
     }
     None
+}
+
+/// The limits of a DAG that says none. It cannot go round in circles, so each task has room; a few
+/// times over, for those that are added while it runs.
+fn bounds(tasks: At<'_>) -> Limits {
+    const STEPS_PER_TASK: u64 = 4;
+    const CALLS_PER_TASK: u64 = 40;
+    let count = tasks.items().len() as u64;
+    let usual = Limits::default();
+    Limits {
+        steps_max: usual.steps_max.max(count * STEPS_PER_TASK),
+        calls_max: usual.calls_max.max(count * CALLS_PER_TASK),
+        ..usual
+    }
 }
 
 /// The schema of an input with these parameters, where the document has none.

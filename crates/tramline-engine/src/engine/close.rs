@@ -2,11 +2,20 @@
 
 use super::Engine;
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 /// What drivers have recorded is on the disk after so long, or the disk is stuck.
 const SETTLE_MAX: Duration = Duration::from_secs(5);
 
 impl Engine {
+    /// Does something beside the runs, which is told when to stop and waited for at the end.
+    pub(crate) fn beside<W>(&self, work: impl FnOnce(CancellationToken) -> W)
+    where
+        W: Future<Output = ()> + Send + 'static,
+    {
+        self.0.tasks.spawn(work(self.0.stop.clone()));
+    }
+
     /// Stops driving. Runs under way are left as they are and go on when they are resumed.
     pub fn stop(&self) {
         self.0.stop.cancel();

@@ -178,7 +178,7 @@ fn is_due(run: &Run, now_ms: i64) -> bool {
 }
 
 /// Why a run that is over cannot be steered.
-pub(super) fn over(run: &Run) -> Fault {
+pub fn over(run: &Run) -> Fault {
     let id = run.id.clone();
     match &run.outcome {
         Some(Outcome::Aborted { by, .. }) if by == EXPIRY => Fault::Expired { run: id },

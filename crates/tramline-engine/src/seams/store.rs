@@ -66,6 +66,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// The keys of a kind, sorted.
     async fn list(&self, kind: &str) -> Result<Vec<String>, StoreFault>;
+
+    /// Forgets documents of a kind; unknown keys are passed over.
+    async fn forget(&self, kind: &str, keys: &[String]) -> Result<(), StoreFault>;
 }
 
 /// Events to be added to one run's journal, already encoded.

@@ -358,6 +358,14 @@ impl Store for MemoryStore {
             .map(|(_, key)| key.clone());
         Ok(keys.collect())
     }
+
+    async fn forget(&self, kind: &str, keys: &[String]) -> Result<(), StoreFault> {
+        let mut state = self.living()?;
+        let goes = |of: &str, key: &String| of == kind && keys.contains(key);
+        let documents = &mut state.durable.documents;
+        documents.retain(|(of, key), _| !goes(of, key));
+        Ok(())
+    }
 }
 
 fn fits(filter: &RunFilter, row: &RunRow) -> bool {

@@ -280,4 +280,8 @@ impl Store for Interrupted {
     async fn list(&self, kind: &str) -> Result<Vec<String>, StoreFault> {
         self.store.list(kind).await
     }
+
+    async fn forget(&self, kind: &str, keys: &[String]) -> Result<(), StoreFault> {
+        self.store.forget(kind, keys).await
+    }
 }

@@ -8,7 +8,7 @@
 use super::log::Level;
 use super::offer::Found;
 use super::toolset::Means;
-use super::{Shared, graph_tools, tasks};
+use super::{Shared, graph_tools, seal, tasks};
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -88,8 +88,22 @@ impl ServerHandler for Connection {
                 return reply;
             }
             Ok(Found::Own(own)) => {
-                let engine = self.shared.engine.clone();
-                own.call(Means { engine, context }, request.arguments).await
+                let brought = match &request.request_state {
+                    None => None,
+                    Some(sealed) => {
+                        let store = self.shared.engine.store();
+                        let state = seal::opened(store, &request.name, sealed).await?;
+                        Some((state, request.input_responses.unwrap_or_default()))
+                    }
+                };
+                let means = Means {
+                    engine: self.shared.engine.clone(),
+                    shared: Arc::clone(&self.shared),
+                    log: self.level.of(&context.meta),
+                    brought,
+                    context,
+                };
+                own.call(means, request.arguments).await
             }
             Err(near) => {
                 let near =
@@ -98,7 +112,7 @@ impl ServerHandler for Connection {
                 return Err(ErrorData::invalid_params(message, None));
             }
         };
-        Ok(reply.into())
+        Ok(reply)
     }
 
     async fn get_task(
@@ -121,9 +135,9 @@ impl ServerHandler for Connection {
     async fn cancel_task(
         &self,
         request: CancelTaskParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        tasks::cancel(&self.shared, &request.task_id).await
+        tasks::cancel(&self.shared, &request.task_id, &context).await
     }
 
     // What is not declared is not there: the library would answer these with empty lists.

@@ -1,6 +1,6 @@
 //! The debug toolset: what ran and why, runs under control, expressions tried out.
 
-use super::toolset::{ACTS, LOOKS, Own};
+use super::toolset::{ACTS, LOOKS, Own, plain};
 use tramline_core::ids::RunId;
 use tramline_core::{Map, Value, question, trace};
 use tramline_engine::{At, Fault, Loaded, status};
@@ -26,12 +26,13 @@ pub(super) const TOOLS: &[Own] = &[
                     "description": "Only runs that stand so"
                 },
                 "workflow": { "type": "string", "description": "Only runs of this workflow" },
-                "limit": { "type": "integer", "minimum": 1, "maximum": 200, "default": 20 }
+                "limit": { "type": "integer", "minimum": 1, "maximum": 200, "default": 20 },
+                "session_id": { "type": "string" }
             },
             "additionalProperties": false
         }"#,
         hints: LOOKS,
-        answer: |means, arguments| Box::pin(runs::list(means, arguments)),
+        answer: |means, arguments| plain(runs::list(means, arguments)),
     },
     Own {
         name: "run_read",
@@ -44,13 +45,14 @@ pub(super) const TOOLS: &[Own] = &[
                 "run_id": { "type": "string" },
                 "at_step": { "type": "integer", "minimum": 1 },
                 "from_step": { "type": "integer", "minimum": 1, "default": 1 },
-                "limit": { "type": "integer", "minimum": 1, "maximum": 500, "default": 50 }
+                "limit": { "type": "integer", "minimum": 1, "maximum": 500, "default": 50 },
+                "session_id": { "type": "string" }
             },
             "required": ["run_id"],
             "additionalProperties": false
         }"#,
         hints: LOOKS,
-        answer: |means, arguments| Box::pin(runs::read(means, arguments)),
+        answer: |means, arguments| plain(runs::read(means, arguments)),
     },
     Own {
         name: "run_debug",
@@ -79,13 +81,14 @@ pub(super) const TOOLS: &[Own] = &[
                     "description": "Node ids, or {node, condition}"
                 },
                 "step": { "type": "boolean", "description": "Halt before every node" },
-                "why": { "type": "string" }
+                "why": { "type": "string" },
+                "session_id": { "type": "string" }
             },
             "required": ["command"],
             "additionalProperties": false
         }"#,
         hints: ACTS,
-        answer: |means, arguments| Box::pin(steer::debug(means, arguments)),
+        answer: |means, arguments| plain(steer::debug(means, arguments)),
     },
     Own {
         name: "run_answer",
@@ -99,13 +102,14 @@ pub(super) const TOOLS: &[Own] = &[
                 "answer": { "enum": ["proceed", "retry", "skip", "extend", "reject"] },
                 "output": { "description": "With skip" },
                 "budget": { "type": "object", "description": "With extend: what is added" },
-                "why": { "type": "string", "description": "For whoever reads the run later" }
+                "why": { "type": "string", "description": "For whoever reads the run later" },
+                "session_id": { "type": "string" }
             },
             "required": ["checkpoint_id", "answer"],
             "additionalProperties": false
         }"#,
         hints: ACTS,
-        answer: |means, arguments| Box::pin(steer::answer(means, arguments)),
+        answer: |means, arguments| plain(steer::answer(means, arguments)),
     },
     Own {
         name: "run_fork",
@@ -120,13 +124,14 @@ pub(super) const TOOLS: &[Own] = &[
                 "at_step": { "type": "integer", "minimum": 1, "description": "Default: the start" },
                 "output": { "description": "What that step is taken to have given" },
                 "repeat_effects": { "type": "boolean", "default": false },
-                "breakpoints": { "type": "array", "maxItems": 1000 }
+                "breakpoints": { "type": "array", "maxItems": 1000 },
+                "session_id": { "type": "string" }
             },
             "required": ["run_id"],
             "additionalProperties": false
         }"#,
         hints: ACTS,
-        answer: |means, arguments| Box::pin(branch::fork(means, arguments)),
+        answer: |means, arguments| plain(branch::fork(means, arguments)),
     },
     Own {
         name: "run_replay",
@@ -137,13 +142,14 @@ pub(super) const TOOLS: &[Own] = &[
             "type": "object",
             "properties": {
                 "run_id": { "type": "string" },
-                "workflow": { "type": "string", "description": "Default: as it was then" }
+                "workflow": { "type": "string", "description": "Default: as it was then" },
+                "session_id": { "type": "string" }
             },
             "required": ["run_id"],
             "additionalProperties": false
         }"#,
         hints: LOOKS,
-        answer: |means, arguments| Box::pin(branch::replay(means, arguments)),
+        answer: |means, arguments| plain(branch::replay(means, arguments)),
     },
     Own {
         name: "runs_compare",
@@ -151,12 +157,16 @@ pub(super) const TOOLS: &[Own] = &[
         description: "Tells which steps of two runs differ, where, and what each has there.",
         input: r#"{
             "type": "object",
-            "properties": { "first": { "type": "string" }, "second": { "type": "string" } },
+            "properties": {
+                "first": { "type": "string" },
+                "second": { "type": "string" },
+                "session_id": { "type": "string" }
+            },
             "required": ["first", "second"],
             "additionalProperties": false
         }"#,
         hints: LOOKS,
-        answer: |means, arguments| Box::pin(branch::side_by_side(means, arguments)),
+        answer: |means, arguments| plain(branch::side_by_side(means, arguments)),
     },
     Own {
         name: "expression_test",
@@ -172,12 +182,13 @@ pub(super) const TOOLS: &[Own] = &[
                 "context": { "description": "What it sees: node outputs by id" },
                 "run_id": { "type": "string" },
                 "at_step": { "type": "integer", "minimum": 1 },
-                "explain": { "type": "boolean", "default": false }
+                "explain": { "type": "boolean", "default": false },
+                "session_id": { "type": "string" }
             },
             "additionalProperties": false
         }"#,
         hints: LOOKS,
-        answer: |means, arguments| Box::pin(expression::test(means, arguments)),
+        answer: |means, arguments| plain(expression::test(means, arguments)),
     },
 ];
 

@@ -1,10 +1,11 @@
 //! A graph as a tool: arguments in, one run, result out.
 
+use super::caller::Caller;
 use super::log::From;
 use super::offer::Served;
 use super::pausing::Next;
 use super::teller::{Teller, Wishes};
-use super::underway::Underway;
+use super::underway::{self, Cancelled, Underway};
 use super::{Shared, pausing, reply, seal, tasks, toolset};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject, Tool};
@@ -70,16 +71,13 @@ pub(super) async fn call(
     let begun = match &request.request_state {
         Some(sealed) => {
             let responses = request.input_responses.unwrap_or_default();
-            match seal::open(shared.engine.store(), &tool, sealed).await {
-                Ok(state) => pausing::answered(shared, state, &responses, &context).await,
-                // What was tampered with is no tool's failure: the request itself is refused.
-                Err(Fault::Refused(says)) => return Err(ErrorData::invalid_params(says, None)),
-                Err(fault) => Err(fault),
-            }
+            let state = seal::opened(shared.engine.store(), &tool, sealed).await?;
+            pausing::answered(shared, state, &responses, &context).await
         }
         None => {
             let mut start = Start::new(Arc::clone(graph), toolset::read(request.arguments));
             start.origin = origin.clone();
+            start.owner = Caller::of(&context).name;
             let started = Underway::start(&shared.engine, start).await;
             started.map(|underway| (underway, Next::GoOn))
         }
@@ -135,26 +133,27 @@ async fn to_the_end(
 }
 
 /// Waits until a run ends or pauses, with progress while it lasts.
-async fn watch(
+pub(super) async fn watch(
     engine: &Engine,
     underway: &mut Underway,
     context: &RequestContext<RoleServer>,
     wishes: &Wishes,
 ) -> Result<Ended, Fault> {
     let mut teller = Teller::new(engine, underway, &context.peer, wishes);
-    let run = underway.run.clone();
+    let (run, cancelled) = (underway.run.clone(), underway.cancelled);
     let ended = {
         let mut ending = pin!(underway.ended(engine));
         loop {
             tokio::select! {
                 biased;
                 ended = &mut ending => break ended,
-                () = context.ct.cancelled() => {
-                    let why = Some("the caller cancelled".to_owned());
-                    // It may have ended by itself in this moment; then that stands.
-                    let _ = engine.abort(&run, "caller".into(), why).await;
-                    break ending.await;
-                }
+                () = context.ct.cancelled() => match cancelled {
+                    Cancelled::Ends => {
+                        underway::end(engine, &run).await;
+                        break ending.await;
+                    }
+                    Cancelled::GoesOn => return Ok(Ended::Stopped),
+                },
                 tick = Teller::tick(&mut teller) => Teller::tell(&mut teller, tick).await,
             }
         }

@@ -1,6 +1,7 @@
 //! Streamable HTTP: loopback unless told otherwise, foreign origins refused, a token beyond it.
 
 use super::Server;
+use super::caller::Caller;
 use super::connection::Connection;
 use axum::Router;
 use axum::extract::{Request, State};
@@ -16,6 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use tramline_core::Str;
 
 /// A session of an older client ends after so long without a message, even while a call lasts:
 /// longer than people take to answer, short enough that forgotten ones go.
@@ -26,8 +28,60 @@ const SESSION_IDLE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct Http {
     /// Where to listen.
     pub address: SocketAddr,
-    /// What callers must show as `Authorization: Bearer …`.
+    /// What callers must show as `Authorization: Bearer …`. They are taken for the owner of what
+    /// is started on this machine.
     pub token: Option<String>,
+    /// What named callers must show: each sees only what it started itself.
+    pub named: Vec<Named>,
+}
+
+/// A caller with a name.
+#[derive(Clone)]
+pub struct Named {
+    /// The name that journals and the audit show.
+    pub name: Str,
+    /// What it shows.
+    pub token: String,
+}
+
+impl std::fmt::Debug for Named {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Named")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Http {
+    /// At this address, without tokens.
+    pub fn at(address: SocketAddr) -> Self {
+        Self {
+            address,
+            token: None,
+            named: Vec::new(),
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        self.token.is_none() && self.named.is_empty()
+    }
+
+    /// Who shows this. Every token is looked at, so that the time tells nothing.
+    fn admits(&self, shown: &str) -> Option<Caller> {
+        let fits = |token: &str| same(shown.as_bytes(), token.as_bytes());
+        let mut found = None;
+        for named in &self.named {
+            if fits(&named.token) {
+                found = Some(Caller {
+                    name: Some(named.name.clone()),
+                });
+            }
+        }
+        if self.token.as_deref().is_some_and(fits) {
+            found = Some(Caller::default());
+        }
+        found
+    }
 }
 
 /// Why HTTP cannot be served.
@@ -35,7 +89,7 @@ pub struct Http {
 pub enum HttpFault {
     /// Beyond loopback without a token.
     #[error(
-        "{0} can be reached by others, so it needs a token: set TRAMLINE_TOKEN, or listen on 127.0.0.1"
+        "{0} can be reached by others, so it needs a token: set TRAMLINE_TOKEN, name a --token-file, or listen on 127.0.0.1"
     )]
     Open(SocketAddr),
     /// The address cannot be had.
@@ -60,7 +114,7 @@ pub struct Listening {
 impl Server {
     /// Begins to listen; [`Listening::serve`] answers.
     pub async fn listen(self, http: Http, stop: CancellationToken) -> Result<Listening, HttpFault> {
-        if !http.address.ip().is_loopback() && http.token.is_none() {
+        if !http.address.ip().is_loopback() && http.is_open() {
             return Err(HttpFault::Open(http.address));
         }
         let taken = |error| HttpFault::Taken {
@@ -71,7 +125,7 @@ impl Server {
         let address = listener.local_addr().map_err(taken)?;
         let routes = Router::new()
             .nest_service("/mcp", self.service(address, &stop))
-            .layer(middleware::from_fn_with_state(Arc::new(http.token), admit))
+            .layer(middleware::from_fn_with_state(Arc::new(http), admit))
             // Behind no token: it says that we live, and nothing else.
             .route("/healthz", get(async || "ok\n"));
         Ok(Listening {
@@ -120,17 +174,18 @@ impl Listening {
     }
 }
 
-/// Lets a request through that shows the token, if there is one.
-async fn admit(State(token): State<Arc<Option<String>>>, request: Request, next: Next) -> Response {
-    let Some(token) = token.as_ref() else {
+/// Lets a request through that shows a token, if there is one, with the name of its caller.
+async fn admit(State(http): State<Arc<Http>>, mut request: Request, next: Next) -> Response {
+    if http.is_open() {
         return next.run(request).await;
-    };
+    }
     let shown = request
         .headers()
         .get(header::AUTHORIZATION)
         .and_then(|value| value.to_str().ok())
         .and_then(|value| value.strip_prefix("Bearer "));
-    if shown.is_some_and(|shown| same(shown.as_bytes(), token.as_bytes())) {
+    if let Some(caller) = shown.and_then(|shown| http.admits(shown)) {
+        request.extensions_mut().insert(caller);
         return next.run(request).await;
     }
     let says = [(header::WWW_AUTHENTICATE, "Bearer")];

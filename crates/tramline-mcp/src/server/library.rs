@@ -4,13 +4,15 @@
 //! what is started on this machine is the operator's to say.
 
 use super::reply;
-use super::toolset::{ACTS, LOOKS, Means, Own};
+use super::toolset::{ACTS, LOOKS, Means, Own, plain};
 use rmcp::model::CallToolResult;
 use tramline_core::{Map, Value};
 
 mod bring;
 mod execute;
 mod validate;
+
+pub(super) use bring::{check_calls, told};
 
 /// The tools of this front end.
 pub(super) const TOOLS: &[Own] = &[
@@ -29,7 +31,7 @@ pub(super) const TOOLS: &[Own] = &[
             "additionalProperties": false
         }"#,
         hints: LOOKS,
-        answer: |means, arguments| Box::pin(validate::answer(means, arguments)),
+        answer: |means, arguments| plain(validate::answer(means, arguments)),
     },
     Own {
         name: "workflow_execute",
@@ -47,7 +49,7 @@ pub(super) const TOOLS: &[Own] = &[
             "additionalProperties": false
         }"#,
         hints: ACTS,
-        answer: |means, arguments| Box::pin(execute::answer(means, arguments)),
+        answer: |means, arguments| plain(execute::answer(means, arguments)),
     },
 ];
 

@@ -4,9 +4,10 @@
 //! the answer. Older ones are asked while the call lasts. Whoever answers first is heard, be it
 //! through the client or elsewhere.
 
+use super::caller::Caller;
 use super::question::{self, Decision, Said};
 use super::seal::{self, State};
-use super::underway::Underway;
+use super::underway::{self, Cancelled, Underway};
 use super::{Shared, reply};
 use rmcp::model::{
     CallToolResponse, ClientResult, ElicitRequest, ElicitResult, InputRequest, InputRequests,
@@ -93,18 +94,28 @@ pub(super) async fn ask(
     pauses: &[(Seq, Pause)],
     context: &RequestContext<RoleServer>,
 ) -> Next {
-    let asked = match (channel(context), pauses) {
-        (Channel::None, _) | (_, []) => Ok(None),
-        (Channel::Carried, pauses) => carry(shared, tool, underway, pauses).await.map(Some),
-        (Channel::Open, [first, ..]) => elicit(shared, underway, first, context).await,
-    };
-    match asked {
+    match put(shared, tool, underway, pauses, context).await {
         Ok(Some(next)) => next,
         Ok(None) => {
             let paused = reply::paused(&underway.graph, &underway.run, pauses);
             Next::Reply(Box::new(paused.into()))
         }
         Err(fault) => Next::Reply(Box::new(reply::fault(&fault, Some(&underway.run)).into())),
+    }
+}
+
+/// Puts the questions to the caller; nothing if it cannot be asked or did not decide.
+pub(super) async fn put(
+    shared: &Shared,
+    tool: &str,
+    underway: &Underway,
+    pauses: &[(Seq, Pause)],
+    context: &RequestContext<RoleServer>,
+) -> Result<Option<Next>, Fault> {
+    match (channel(context), pauses) {
+        (Channel::None, _) | (_, []) => Ok(None),
+        (Channel::Carried, pauses) => carry(shared, tool, underway, pauses).await.map(Some),
+        (Channel::Open, [first, ..]) => elicit(shared, underway, first, context).await,
     }
 }
 
@@ -140,6 +151,11 @@ pub(super) async fn answered(
 ) -> Result<(Underway, Next), Fault> {
     let engine = &shared.engine;
     let loaded = engine.load(&run).await?;
+    // The seal is the right to the session; whose run it is, the token says.
+    let session = loaded.run.started.session.clone();
+    if !Caller::of(context).sees(&loaded.run, session.as_deref()) {
+        return Err(Fault::NotFound(run));
+    }
     let underway = Underway::take_up(engine, &run).await?;
     for seq in asked {
         let asked = point(&underway, seq);
@@ -211,8 +227,9 @@ async fn elicit(
         }
         gone = settled(engine, &asked) => gone.map(|()| "it was answered elsewhere"),
         () = context.ct.cancelled() => {
-            let why = Some("the caller cancelled".to_owned());
-            let _ = engine.abort(&underway.run, "caller".into(), why).await;
+            if underway.cancelled == Cancelled::Ends {
+                underway::end(engine, &underway.run).await;
+            }
             Ok("the call was cancelled")
         }
         () = tokio::time::sleep(ANSWER_MAX) => {

@@ -140,6 +140,12 @@ pub(super) fn made(made: Result<Value, Fault>, run: Option<&RunId>) -> CallToolR
 
 /// Arguments that the tool's schema does not allow.
 pub(super) fn bad_arguments(tool: &str, faults: &Faults) -> CallToolResult {
+    let message = misread(tool, faults);
+    errored([("message", Value::from(message))].into_iter().collect())
+}
+
+/// What is wrong with arguments, in words.
+pub(super) fn misread(tool: &str, faults: &Faults) -> String {
     let what: Vec<_> = faults
         .iter()
         .map(|(pointer, message)| match pointer.as_str() {
@@ -147,8 +153,7 @@ pub(super) fn bad_arguments(tool: &str, faults: &Faults) -> CallToolResult {
             pointer => format!("{pointer}: {message}"),
         })
         .collect();
-    let message = format!("the arguments of `{tool}` are wrong: {}", what.join("; "));
-    errored([("message", Value::from(message))].into_iter().collect())
+    format!("the arguments of `{tool}` are wrong: {}", what.join("; "))
 }
 
 /// A moment as replies show it: ISO 8601, in UTC.
@@ -157,7 +162,7 @@ pub(super) fn moment(at_ms: i64) -> String {
     at.to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
 }
 
-fn errored(error: Map) -> CallToolResult {
+pub(super) fn errored(error: Map) -> CallToolResult {
     let whole = Value::object([("error", Value::from(error))]);
     let mut reply = CallToolResult::error(vec![ContentBlock::text(whole.to_json())]);
     reply.structured_content = Some(serde_json::Value::from(&whole));

@@ -2,6 +2,7 @@
 //!
 //! The seal says that we asked this of this run. That it is used once, the journal sees to.
 
+use rmcp::ErrorData;
 use rmcp::model::{RequestStateCodec, SealOptions};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -40,13 +41,27 @@ pub(super) async fn seal(
 }
 
 /// Opens what the caller of a tool brought back.
-pub(super) async fn open(store: &Arc<dyn Store>, tool: &str, sealed: &str) -> Result<State, Fault> {
+async fn open(store: &Arc<dyn Store>, tool: &str, sealed: &str) -> Result<State, Fault> {
     let opened = codec(store).await?.open_json_with(sealed, tool.as_bytes());
     opened.map_err(|error| {
         Fault::Refused(format!(
             "the requestState is not one that `{tool}` gave: {error}; call without it to start anew"
         ))
     })
+}
+
+/// The same for a request: what was tampered with is no tool's failure, the request is refused.
+pub(super) async fn opened(
+    store: &Arc<dyn Store>,
+    tool: &str,
+    sealed: &str,
+) -> Result<State, ErrorData> {
+    open(store, tool, sealed)
+        .await
+        .map_err(|fault| match fault {
+            Fault::Refused(says) => ErrorData::invalid_params(says, None),
+            other => ErrorData::internal_error(other.to_string(), None),
+        })
 }
 
 /// Asked for anew each time: where two processes made a key at once, the last one holds for both.

@@ -3,6 +3,7 @@
 //! A task is a run and its state is read from the journal, so that it outlives the connection, the
 //! server and the process.
 
+use super::caller::Caller;
 use super::underway::Underway;
 use super::{Shared, pausing, reply};
 use rmcp::ErrorData;
@@ -48,7 +49,7 @@ pub(super) async fn get(
     id: &str,
     context: &RequestContext<RoleServer>,
 ) -> Result<GetTaskResult, ErrorData> {
-    let run = find(shared, id).await?;
+    let run = find(shared, id, context).await?;
     let payload = match (&run.outcome, run.pauses.is_empty()) {
         (Some(Outcome::Aborted { .. }), _) => TaskPayload::Cancelled,
         (Some(outcome), _) => TaskPayload::Completed {
@@ -73,7 +74,7 @@ pub(super) async fn update(
     responses: &InputResponses,
     context: &RequestContext<RoleServer>,
 ) -> Result<(), ErrorData> {
-    let run = find(shared, id).await?;
+    let run = find(shared, id, context).await?;
     for (key, response) in responses {
         let Ok(asked) = key.parse::<Checkpoint>() else {
             continue;
@@ -91,8 +92,12 @@ pub(super) async fn update(
 }
 
 /// Ends a task's run.
-pub(super) async fn cancel(shared: &Arc<Shared>, id: &str) -> Result<(), ErrorData> {
-    let run = find(shared, id).await?;
+pub(super) async fn cancel(
+    shared: &Arc<Shared>,
+    id: &str,
+    context: &RequestContext<RoleServer>,
+) -> Result<(), ErrorData> {
+    let run = find(shared, id, context).await?;
     let why = Some("the task was cancelled".to_owned());
     match shared.engine.abort(&run.id, "caller".into(), why).await {
         Ok(()) | Err(Fault::Over { .. } | Fault::Expired { .. }) => Ok(()),
@@ -116,11 +121,16 @@ fn see_to(shared: &Arc<Shared>, run: &RunId) {
 }
 
 /// The run behind a task's id.
-async fn find(shared: &Shared, id: &str) -> Result<Run, ErrorData> {
+async fn find(
+    shared: &Shared,
+    id: &str,
+    context: &RequestContext<RoleServer>,
+) -> Result<Run, ErrorData> {
     let unknown =
         |why: &str| ErrorData::invalid_params(format!("there is no task `{id}`{why}"), None);
     let run: RunId = id.parse().map_err(|_| unknown(""))?;
-    let run = match shared.engine.load(&run).await {
+    let caller = Caller::of(context);
+    let run = match caller.load(&shared.engine, &run, None).await {
         Ok(loaded) => loaded.run,
         Err(Fault::NotFound(_)) => return Err(unknown("")),
         Err(fault) => return Err(internal(&fault)),

@@ -120,6 +120,12 @@ impl Teller {
     /// Whether the caller still listens.
     async fn say(&mut self, entry: &Entry) -> bool {
         self.told.seen = entry.seq;
+        // What was added is told of by its own names.
+        if let Event::Amended { patch, .. } = &entry.event
+            && let Ok(grown) = patch.apply(&self.graph)
+        {
+            self.graph = Arc::new(grown);
+        }
         if let Some(from) = self.log
             && let Some(message) = log::message(&self.graph, &self.run, entry, from)
             && !log::send(&self.peer, message).await

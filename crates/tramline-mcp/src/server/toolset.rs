@@ -4,22 +4,30 @@
 //! arguments, makes one engine call and replies. To add one, add its file, a variant here and the
 //! variant's list in [`Toolset::tools`].
 
-use super::{debug, library, reply};
-use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
+use super::caller::Caller;
+use super::seal::State;
+use super::{Shared, control, debug, library, log, reply};
+use rmcp::model::{
+    CallToolResponse, CallToolResult, InputResponses, JsonObject, Tool, ToolAnnotations,
+};
 use rmcp::service::{RequestContext, RoleServer};
 use std::pin::Pin;
 use std::str::FromStr;
+use std::sync::Arc;
+use tramline_core::ids::{Checkpoint, RunId};
 use tramline_core::schema::Checker;
 use tramline_core::text::nearest;
 use tramline_core::{Map, Value};
-use tramline_engine::Engine;
 use tramline_engine::seams::Hints;
+use tramline_engine::{Engine, Fault};
 
 /// A group of tools that is switched on as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Toolset {
     /// Every graph of the documents, a tool each.
     Graphs,
+    /// DAGs of tasks that an agent runs layer by layer.
+    Control,
     /// Workflows checked and run from what an agent has written.
     Library,
     /// Looking into runs, and steering them.
@@ -36,12 +44,13 @@ pub struct UnknownToolset {
 
 impl Toolset {
     /// Every toolset.
-    pub const ALL: [Self; 3] = [Self::Graphs, Self::Library, Self::Debug];
+    pub const ALL: [Self; 4] = [Self::Graphs, Self::Control, Self::Library, Self::Debug];
 
     /// The toolset as users write it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Graphs => "graphs",
+            Self::Control => "control",
             Self::Library => "library",
             Self::Debug => "debug",
         }
@@ -51,6 +60,7 @@ impl Toolset {
     pub(super) fn tools(self) -> &'static [Own] {
         match self {
             Self::Graphs => &[],
+            Self::Control => control::TOOLS,
             Self::Library => library::TOOLS,
             Self::Debug => debug::TOOLS,
         }
@@ -78,12 +88,53 @@ impl FromStr for Toolset {
 pub(super) struct Means {
     /// The engine.
     pub(super) engine: Engine,
+    /// What all connections share.
+    pub(super) shared: Arc<Shared>,
     /// The request: whom to tell of progress, when to stop.
     pub(super) context: RequestContext<RoleServer>,
+    /// How much log the caller wants.
+    pub(super) log: Option<log::From>,
+    /// What the caller brings back from a call that ended with a question.
+    pub(super) brought: Option<(State, InputResponses)>,
+}
+
+impl Means {
+    /// Who calls.
+    pub(super) fn caller(&self) -> Caller {
+        Caller::of(&self.context)
+    }
+
+    /// Refuses arguments that name a run of another: to this caller there is no such run.
+    async fn admit(&self, arguments: &Value) -> Result<(), Fault> {
+        let session = arguments.get("session_id").and_then(Value::as_str);
+        let caller = self.caller();
+        for run in named(arguments) {
+            caller.load(&self.engine, &run, session).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The runs that arguments name, by whatever key our tools take them.
+fn named(arguments: &Value) -> Vec<RunId> {
+    let text = |key| arguments.get(key).and_then(Value::as_str);
+    if text("workflow_id").is_some() {
+        // The control tools see to it themselves, in their own words.
+        return Vec::new();
+    }
+    let runs = ["run_id", "first", "second"].into_iter().filter_map(text);
+    let runs = runs.filter_map(|id| id.parse().ok());
+    let point = text("checkpoint_id").and_then(|id| id.parse::<Checkpoint>().ok());
+    runs.chain(point.map(|point| point.run)).collect()
 }
 
 /// An answer on its way.
-pub(super) type Answering = Pin<Box<dyn Future<Output = CallToolResult> + Send>>;
+pub(super) type Answering = Pin<Box<dyn Future<Output = CallToolResponse> + Send>>;
+
+/// The answer of a tool that never ends with a question.
+pub(super) fn plain(answer: impl Future<Output = CallToolResult> + Send + 'static) -> Answering {
+    Box::pin(async { answer.await.into() })
+}
 
 /// A tool of ours: how it is described, and what answers it.
 pub(super) struct Own {
@@ -130,13 +181,22 @@ impl Own {
     }
 
     /// Checks the arguments and answers.
-    pub(super) async fn call(&self, means: Means, arguments: Option<JsonObject>) -> CallToolResult {
+    pub(super) async fn call(
+        &self,
+        means: Means,
+        arguments: Option<JsonObject>,
+    ) -> CallToolResponse {
         let arguments = read(arguments);
         if let Ok(schema) = Value::from_json(self.input)
             && let Ok(checker) = Checker::new(&schema)
             && let Err(faults) = checker.check(&arguments)
         {
-            return reply::bad_arguments(self.name, &faults);
+            let theirs = control::misread(&means, self.name, &arguments, &faults);
+            let ours = || reply::bad_arguments(self.name, &faults);
+            return theirs.unwrap_or_else(ours).into();
+        }
+        if let Err(fault) = means.admit(&arguments).await {
+            return reply::fault(&fault, None).into();
         }
         (self.answer)(means, arguments).await
     }
@@ -186,7 +246,7 @@ mod tests {
         let stranger = "zzz".parse::<Toolset>().unwrap_err().to_string();
         assert_eq!(
             stranger,
-            "there is no toolset `zzz`; there are graphs, library, debug"
+            "there is no toolset `zzz`; there are graphs, control, library, debug"
         );
     }
 }

@@ -19,6 +19,15 @@ pub(super) struct Told {
     pub(super) count: u32,
 }
 
+/// What becomes of a run whose caller cancels the call that waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cancelled {
+    /// It ends: it was made for that call.
+    Ends,
+    /// It goes on: its caller comes back to it by its id.
+    GoesOn,
+}
+
 /// A run on its way.
 pub(super) struct Underway {
     /// Which one.
@@ -27,6 +36,8 @@ pub(super) struct Underway {
     pub(super) graph: Arc<Graph>,
     /// How far the caller has been told of it.
     pub(super) told: Told,
+    /// What becomes of it when the call is cancelled.
+    pub(super) cancelled: Cancelled,
     /// Its driver, if that is in this process.
     driver: Option<Handle>,
 }
@@ -40,6 +51,7 @@ impl Underway {
             run: handle.run.clone(),
             graph,
             told: Told::default(),
+            cancelled: Cancelled::Ends,
             driver: Some(handle),
         })
     }
@@ -54,6 +66,7 @@ impl Underway {
                 seen: seq,
                 count: 0,
             },
+            cancelled: Cancelled::Ends,
             driver: None,
         })
     }
@@ -99,4 +112,11 @@ async fn drive(engine: &Engine, run: &RunId) -> Result<Option<Handle>, Fault> {
         Err(Fault::Elsewhere { .. } | Fault::Over { .. } | Fault::Expired { .. }) => Ok(None),
         Err(fault) => Err(fault),
     }
+}
+
+/// Ends a run whose caller has cancelled. It may have ended by itself in this moment; then that
+/// stands.
+pub(super) async fn end(engine: &Engine, run: &RunId) {
+    let why = Some("the caller cancelled".to_owned());
+    let _ = engine.abort(run, "caller".into(), why).await;
 }

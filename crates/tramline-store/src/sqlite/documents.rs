@@ -30,3 +30,12 @@ pub(super) fn list(conn: &Connection, kind: &str) -> Result<Vec<String>, Trouble
         .collect::<Result<_, _>>()?;
     Ok(keys)
 }
+
+/// Forgets documents of a kind.
+pub(super) fn forget(conn: &Connection, kind: &str, keys: &[String]) -> Result<(), Trouble> {
+    let mut gone = conn.prepare_cached("DELETE FROM documents WHERE kind = ?1 AND key = ?2")?;
+    for key in keys {
+        gone.execute([kind, key])?;
+    }
+    Ok(())
+}

@@ -35,7 +35,7 @@ struct Found {
 }
 
 pub(super) async fn main(common: Common, verb: Check) -> Done {
-    let config = common.config(&verb.reach);
+    let config = common.config(&verb.reach)?;
     let elsewhere = documents::elsewhere(&config)?;
     let mut found = Found::default();
     let mut sound = Vec::new();

@@ -23,7 +23,7 @@ struct Finding {
 }
 
 pub(super) async fn main(common: Common, verb: Doctor) -> Done {
-    let config = common.config(&verb.reach);
+    let config = common.config(&verb.reach)?;
     let mut findings = Vec::new();
     let mut find = |sound: bool, what: &str, says: String| {
         findings.push(Finding {

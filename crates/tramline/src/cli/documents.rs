@@ -1,7 +1,7 @@
 //! Documents named on the command line: read, or all their flaws shown.
 
 use super::{Exit, Stopped, frames};
-use crate::config::{Config, read_document};
+use crate::config::{Config, File, read_document};
 use crate::wire;
 use std::path::Path;
 use std::sync::Arc;
@@ -48,6 +48,32 @@ pub(super) fn read(
             Ok((read, warnings))
         }
         Err(flaws) => Err(Ok(flawed(flaws))),
+    }
+}
+
+/// Why something with these flaws cannot be used, in words.
+pub(super) fn stopped(what: &str, flaws: &[Flaw]) -> Stopped {
+    let all: Vec<_> = flaws.iter().map(|flaw| format!("{what}:{flaw}")).collect();
+    Stopped::bad(all.join("\n"))
+}
+
+/// Reads a configuration file; shows its flaws and stops if it cannot be used.
+pub(super) fn read_config(path: &Path, json: bool) -> Result<File, Stopped> {
+    let shown = path.display().to_string();
+    match File::read(path) {
+        Ok((file, _)) => Ok(file),
+        Err(Err(message)) => Err(Stopped::bad(message)),
+        Err(Ok(flawed)) => {
+            let flawed = Flawed {
+                path: shown,
+                text: flawed.text,
+                flaws: flawed.flaws,
+            };
+            if !json {
+                frames::show(&flawed);
+            }
+            Err(stopped(&flawed.path, &flawed.flaws))
+        }
     }
 }
 

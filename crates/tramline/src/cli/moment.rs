@@ -1,6 +1,15 @@
 //! Moments of a run as the command line names them: a step's number, or `event:` and a place.
 
+use tramline_core::ids::{Checkpoint, RunId};
 use tramline_engine::At;
+
+/// Reads what `--at` takes where a checkpoint will do too. It must be one of that run.
+pub(super) fn point(text: &str) -> Result<(At, Option<RunId>), String> {
+    match text.parse::<Checkpoint>() {
+        Ok(point) => Ok((At::Event(point.seq), Some(point.run))),
+        Err(_) => at(text).map(|at| (at, None)),
+    }
+}
 
 /// Reads what `--at` takes.
 pub(super) fn at(text: &str) -> Result<At, String> {

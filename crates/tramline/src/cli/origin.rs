@@ -27,9 +27,9 @@ pub(super) struct Again {
 /// The engine with a run's servers behind it, and the run. No server is started yet.
 pub(super) async fn reopen(common: &Common, again: &Again) -> Result<(House, Loaded), Stopped> {
     let loaded = runs::open(common)?.engine.load(&again.run).await?;
-    let (config, file) = surroundings(common, again, &loaded.run.started.origin)?;
+    let (config, files) = surroundings(common, again, &loaded.run.started.origin)?;
     let elsewhere = documents::elsewhere(&config)?;
-    let read = file
+    let read = files
         .iter()
         .map(|path| documents::read_to_use(path, &elsewhere, common.json || again.quiet))
         .collect::<Result<Vec<_>, _>>()?;
@@ -41,39 +41,41 @@ fn surroundings(
     common: &Common,
     again: &Again,
     origin: &Value,
-) -> Result<(Config, Option<PathBuf>), Stopped> {
-    let mut config = common.config(&again.reach);
+) -> Result<(Config, Vec<PathBuf>), Stopped> {
+    let named = again.file.iter().cloned();
     let Some(origin) = Origin::from_value(origin) else {
-        return Ok((config, again.file.clone()));
+        return Ok((common.config(&again.reach)?, named.collect()));
     };
-    if again.reach.roots.is_empty() {
-        config.roots = origin.roots;
+    let mut reach = again.reach.clone();
+    reach.config = reach.config.or_else(|| origin.config.clone());
+    let mut config = common.config(&reach)?;
+    if reach.roots.is_empty() {
+        config.roots = origin.roots.clone();
     }
-    if again.reach.hosts.is_empty() {
-        config.hosts = origin
-            .hosts
-            .iter()
-            .filter_map(|host| host.parse().ok())
-            .collect();
+    if reach.hosts.is_empty() {
+        let hosts = origin.hosts.iter();
+        config.hosts = hosts.filter_map(|host| host.parse().ok()).collect();
     }
-    config.mcp_config = config.mcp_config.or(origin.mcp_config);
-    let file = again.file.clone().unwrap_or(origin.document);
-    if !file.exists() {
+    config.mcp_config = reach.mcp_config.or_else(|| origin.mcp_config.clone());
+    let mut files: Vec<PathBuf> = named.collect();
+    if files.is_empty() {
+        files = origin.files();
+    }
+    if let Some(gone) = files.iter().find(|file| !file.exists()) {
         let message = format!(
             "{} is gone, which {} takes its servers from; name it with --file",
-            file.display(),
+            gone.display(),
             again.run
         );
         return Err(Stopped::bad(message));
     }
-    let file = std::path::absolute(&file).unwrap_or(file);
-    if let Some(data_dir) = config.data_dir.take() {
-        config.data_dir = Some(std::path::absolute(&data_dir).unwrap_or(data_dir));
-    }
+    let absolute = |file: PathBuf| std::path::absolute(&file).unwrap_or(file);
+    let files = files.into_iter().map(absolute).collect();
+    config.data_dir = config.data_dir.map(absolute);
     // Servers read relative paths against the directory they were first started in.
     if origin.directory.is_dir() {
         std::env::set_current_dir(&origin.directory)
             .map_err(|error| Stopped::bad(format!("{}: {error}", origin.directory.display())))?;
     }
-    Ok((config, Some(file)))
+    Ok((config, files))
 }

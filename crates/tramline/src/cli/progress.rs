@@ -65,6 +65,12 @@ impl Progress {
     pub(super) fn show(&mut self, entry: &Entry) {
         let at_ms = entry.at_ms;
         self.since(at_ms);
+        // What was added is shown by its own names.
+        if let Event::Amended { patch, .. } = &entry.event
+            && let Ok(grown) = patch.apply(&self.graph)
+        {
+            self.graph = Arc::new(grown);
+        }
         match &entry.event {
             Event::Started(started) => {
                 self.line(&format!(

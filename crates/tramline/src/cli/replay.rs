@@ -62,7 +62,7 @@ pub(super) async fn main(common: Common, verb: Replay) -> Done {
 
 /// The graph that a run is held against.
 fn other(common: &Common, verb: &Replay, file: &Path, record: &Run) -> Result<Arc<Graph>, Stopped> {
-    let mut config = common.config(&super::Reach::default());
+    let mut config = common.config(&super::Reach::default())?;
     let origin = Origin::from_value(&record.started.origin);
     let configured = origin.and_then(|origin| origin.mcp_config);
     let configured = configured.filter(|path| path.exists());

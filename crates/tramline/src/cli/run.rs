@@ -92,7 +92,7 @@ pub(super) fn prepare(
     wanted: Wanted<'_>,
     quiet: bool,
 ) -> Result<(House, Start), Stopped> {
-    let config = common.config(wanted.reach);
+    let config = common.config(wanted.reach)?;
     let elsewhere = documents::elsewhere(&config)?;
     let document = documents::read_to_use(wanted.file, &elsewhere, common.json || quiet)?;
     let (graph, pairs) = choose(&document, wanted.words)?;

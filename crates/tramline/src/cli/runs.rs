@@ -5,9 +5,12 @@ use super::{Common, Done, Exit, Reach, Stopped, output};
 use crate::wire::{self, House};
 use clap::Subcommand;
 use tramline_core::ids::RunId;
+use tramline_engine::Engine;
+use tramline_engine::audit::Note;
 
 mod answer;
 mod compare;
+mod decide;
 mod fork;
 mod halt;
 mod list;
@@ -41,8 +44,14 @@ enum RunsVerb {
     Pause(halt::Pausing),
     /// Let a run that has halted take one step
     Step(Again),
-    /// Let a run that has halted go on to its next breakpoint
+    /// Let a run that has halted, or waits after a layer, go on
     Continue(Again),
+    /// Add tasks to a run of tasks
+    Replan(decide::Replanning),
+    /// Agree to what a run asks
+    Approve(decide::Deciding),
+    /// Refuse what a run asks: it ends
+    Reject(decide::Deciding),
     /// Branch off from a run at a step, and follow the new one
     Fork(fork::Forking),
     /// Show how two runs differ
@@ -62,6 +71,9 @@ pub(super) async fn main(common: Common, verb: Runs) -> Done {
         Some(RunsVerb::Pause(verb)) => halt::pause(common, verb).await,
         Some(RunsVerb::Step(again)) => halt::go(common, again, true).await,
         Some(RunsVerb::Continue(again)) => halt::go(common, again, false).await,
+        Some(RunsVerb::Replan(verb)) => decide::replan(common, verb).await,
+        Some(RunsVerb::Approve(verb)) => decide::decide(common, verb, true).await,
+        Some(RunsVerb::Reject(verb)) => decide::decide(common, verb, false).await,
         Some(RunsVerb::Fork(verb)) => fork::main(common, verb).await,
         Some(RunsVerb::Compare(verb)) => compare::main(common, verb).await,
         Some(RunsVerb::Rm(verb)) => remove::main(common, verb).await,
@@ -70,7 +82,7 @@ pub(super) async fn main(common: Common, verb: Runs) -> Done {
 
 /// The engine over the data directory, with no servers: for reading and for words.
 pub(super) fn open(common: &Common) -> Result<House, Stopped> {
-    Ok(wire::open(&common.config(&Reach::default()), &[])?)
+    Ok(wire::open(&common.config(&Reach::default())?, &[])?)
 }
 
 pub(super) fn run_id(text: &str) -> Result<RunId, String> {
@@ -90,4 +102,27 @@ fn done(common: &Common, run: &RunId, status: &str, words: &str) -> Exit {
         output::say(words);
     }
     Exit::Done
+}
+
+/// Does what is commanded, and notes it with what came of it for `tramline audit`.
+async fn noting(
+    engine: &Engine,
+    command: &str,
+    run: &RunId,
+    why: Option<&str>,
+    work: impl Future<Output = Result<&'static str, Stopped>>,
+) -> Result<&'static str, Stopped> {
+    let came = work.await;
+    let mut note = Note::new(command, myself().as_str());
+    note.run = Some(run.to_string());
+    note.why = why.map(str::to_owned);
+    match &came {
+        Ok(how) => note.result = (*how).into(),
+        Err(stopped) => {
+            note.result = "refused".into();
+            note.error = Some(stopped.message.clone());
+        }
+    }
+    engine.note(note).await?;
+    came
 }

@@ -1,18 +1,24 @@
 //! `tramline serve`: graphs as MCP tools, over standard input and output or HTTP.
 
 use super::{Common, Done, Exit, Reach, Stopped, output};
+use crate::config::read_tokens;
 use crate::wire::{self, Origin};
 use readings::Readings;
 use reload::Stage;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tramline_core::run::Run;
 use tramline_engine::Engine;
-use tramline_mcp::server::{Http, Server, Toolset};
+use tramline_mcp::server::{Conduct, Http, Server, Toolset};
 
 mod readings;
 mod reload;
+
+/// How often it is looked for runs that have expired: nobody waits for their end, and whoever comes
+/// back to one is told so at once.
+const SWEEP_EVERY: Duration = Duration::from_secs(30);
 
 /// Serve graphs as MCP tools.
 #[derive(clap::Args)]
@@ -31,7 +37,10 @@ pub(super) struct Serve {
         value_name = "TOKEN"
     )]
     token: Option<String>,
-    /// What to offer: graphs, debug
+    /// Named HTTP callers, a line name=token for each; each sees only its own runs
+    #[arg(long, value_name = "FILE", requires = "http")]
+    token_file: Option<PathBuf>,
+    /// What to offer: graphs, control, library, debug
     #[arg(
         long,
         value_name = "NAMES",
@@ -47,7 +56,8 @@ pub(super) struct Serve {
 }
 
 pub(super) async fn main(common: Common, verb: Serve) -> Done {
-    let config = common.config(&verb.reach);
+    let config = common.config(&verb.reach)?;
+    let http = callers(&verb)?;
     let prints = (!verb.no_reload).then(|| reload::prints(&verb.files, &config));
     let readings = Readings::read(&verb.files, &config).map_err(|unusable| {
         unusable.show();
@@ -56,21 +66,35 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
     let house = wire::open(&config, readings.documents())?;
     house.shelf.replace(readings.callables(&config));
     let graphs = readings.graphs(&config);
-    let server = Server::new(
+    let home = Origin::brought(&verb.files, &config);
+    let conduct = Conduct {
+        origin: home.to_value(),
+        ttl: config.control.ttl,
+        commands_per_minute: config.control.commands_per_minute,
+    };
+    let server = Server::with(
         house.engine.clone(),
         readings.about(),
         &verb.toolsets,
         graphs,
+        conduct,
     )
     .map_err(|taken| Stopped::bad(taken.to_string()))?;
-    let origins = verb.files.iter().map(|path| Origin::of(path, &config));
-    recover(&house.engine, &origins.collect::<Vec<_>>()).await?;
+    let mut origins: Vec<_> = verb
+        .files
+        .iter()
+        .map(|path| Origin::of(path, &config))
+        .collect();
+    origins.push(home);
+    recover(&house.engine, &origins).await?;
     let stop = CancellationToken::new();
     let signal = stop.clone();
     tokio::spawn(async move {
         interrupted().await;
         signal.cancel();
     });
+    let sweeping = sweep(house.engine.clone());
+    tokio::spawn(stop.clone().run_until_cancelled_owned(sweeping));
     let stage = Stage {
         files: verb.files,
         config,
@@ -80,25 +104,49 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
     };
     let attending = stage.attend(readings, prints);
     tokio::spawn(stop.clone().run_until_cancelled_owned(attending));
-    serve(server, verb.http, verb.token, stop).await?;
+    serve(server, http, stop).await?;
     house.close().await;
     Ok(Exit::Done)
 }
 
-async fn serve(
-    server: Server,
-    http: Option<SocketAddr>,
-    token: Option<String>,
-    stop: CancellationToken,
-) -> Result<(), Stopped> {
-    let Some(address) = http else {
+/// Where to serve over HTTP, and who may call.
+fn callers(verb: &Serve) -> Result<Option<Http>, Stopped> {
+    let Some(address) = verb.http else {
+        return Ok(None);
+    };
+    let named = match &verb.token_file {
+        None => Vec::new(),
+        Some(path) => read_tokens(path).map_err(Stopped::bad)?,
+    };
+    let token = verb.token.clone();
+    Ok(Some(Http {
+        address,
+        token,
+        named,
+    }))
+}
+
+/// Ends runs that have waited longer for an answer than they were given.
+async fn sweep(engine: Engine) {
+    loop {
+        if let Err(fault) = engine.expire().await {
+            output::say(&format!(
+                "runs that have expired could not be ended: {fault}"
+            ));
+        }
+        tokio::time::sleep(SWEEP_EVERY).await;
+    }
+}
+
+async fn serve(server: Server, http: Option<Http>, stop: CancellationToken) -> Result<(), Stopped> {
+    let Some(http) = http else {
         return tokio::select! {
             served = server.serve_stdio() => Ok(served?),
             () = stop.cancelled() => Ok(()),
         };
     };
     let listening = server
-        .listen(Http { address, token }, stop)
+        .listen(http, stop)
         .await
         .map_err(|fault| Stopped::bad(fault.to_string()))?;
     output::say(&format!("serving at http://{}/mcp", listening.address));

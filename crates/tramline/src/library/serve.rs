@@ -22,7 +22,10 @@ impl Tramline {
         token: Option<String>,
     ) -> Result<Serving, Error> {
         let stop = CancellationToken::new();
-        let http = Http { address, token };
+        let http = Http {
+            token,
+            ..Http::at(address)
+        };
         let listening = self.server()?.listen(http, stop.clone()).await?;
         Ok(Serving {
             address: listening.address,

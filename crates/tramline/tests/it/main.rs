@@ -11,6 +11,7 @@ mod children;
 mod cli;
 mod clients;
 mod conformance;
+mod control;
 mod convert;
 mod debugging;
 mod downstream;

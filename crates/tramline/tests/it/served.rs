@@ -68,6 +68,16 @@ impl Http {
         Self { child, address }
     }
 
+    /// How many bytes of memory it holds, where the system tells.
+    pub(crate) fn resident_bytes(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))?;
+        let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse().ok()?;
+        Some(kilobytes * 1024)
+    }
+
     pub(crate) fn url(&self) -> String {
         format!("http://{}/mcp", self.address)
     }

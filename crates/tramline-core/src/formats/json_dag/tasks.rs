@@ -8,6 +8,7 @@ use crate::formats::document::At;
 use crate::formats::sketch::{Sketch, Sources};
 use crate::formats::yaml_graph::nodes::Kind;
 use crate::formats::yaml_graph::{care, fields};
+use crate::graph::Graph;
 use crate::ids::ToolName;
 use crate::text::{nearest, shown};
 use crate::workflow::{Action, Join, Node, Template};
@@ -56,6 +57,25 @@ impl<'t> Ids<'t> {
         let free = names.find(|name| !all.contains(name));
         let entry = free.map_or_else(|| "_".repeat(all.len() + 1).into(), Str::from);
         Self { all, order, entry }
+    }
+
+    /// The ids of tasks that are added to a graph: those of the graph can be referred to as well.
+    pub(super) fn beside(list: At<'t>, graph: &'t Graph) -> Self {
+        let mut ids = Self::of(list, None);
+        for node in &graph.workflow.nodes {
+            match node.action {
+                Action::Entry => ids.entry = node.id.clone(),
+                Action::Call { .. }
+                | Action::Compute { .. }
+                | Action::Choose { .. }
+                | Action::Wait(_)
+                | Action::Exit => {
+                    ids.all.insert(&node.id);
+                    ids.order.push(&node.id);
+                }
+            }
+        }
+        ids
     }
 
     /// Whether a task has this id; if not, that is noted. It stands in these bytes of a text, or

@@ -201,6 +201,11 @@ pub(super) async fn keeps_documents(rig: StoreRig) {
     assert!(store.list("nothing").await.unwrap().is_empty());
     store.put("workflow", "empty", Vec::new()).await.unwrap();
     assert_eq!(get("workflow", "empty").await, Some(Vec::new()));
+    let gone = ["b", "empty", "never"].map(str::to_owned);
+    store.forget("workflow", &gone).await.unwrap();
+    assert_eq!(store.list("workflow").await.unwrap(), ["a", "ä/ö '%"]);
+    assert_eq!(get("workflow", "b").await, None);
+    assert_eq!(get("tools", "b").await, Some(b"4".to_vec()));
 }
 
 fn written(seen: Seq, last: Seq) -> Chunk {

@@ -15,16 +15,47 @@ const LISTED: u64 = 20;
 pub(super) async fn list(means: Means, arguments: Value) -> CallToolResult {
     let text = |key| arguments.get(key).and_then(Value::as_str);
     let limit = arguments.get("limit").and_then(Value::as_u64);
+    let most = limit.unwrap_or(LISTED) as usize;
     let filter = RunFilter {
         status: text("status").and_then(Status::parse).into_iter().collect(),
         workflow: text("workflow").map(Into::into),
-        most: limit.unwrap_or(LISTED) as usize,
+        session: text("session_id").map(Into::into),
+        most,
         ..RunFilter::default()
     };
-    reply::made(
-        means.engine.runs(filter).await.map(|page| listed(&page)),
-        None,
-    )
+    let seen = seen(&means, filter, most).await;
+    reply::made(seen.map(|page| listed(&page)), None)
+}
+
+/// A caller that has to look through so many pages for its runs gets what was found by then.
+const PAGES_MAX: usize = 50;
+
+/// The runs that fit and that this caller may see.
+async fn seen(means: &Means, mut filter: RunFilter, most: usize) -> Result<Page, Fault> {
+    let caller = means.caller();
+    let mut found = Page::default();
+    for _ in 0..PAGES_MAX {
+        let page = means.engine.runs(filter.clone()).await?;
+        filter.after = page.rows.last().map(|row| row.run.clone());
+        found.more = page.more;
+        for row in page.rows {
+            // Without being named, runs of sessions are not there.
+            if row.head.session != filter.session {
+                continue;
+            }
+            let run = means.engine.load(&row.run).await?.run;
+            if caller.sees(&run, filter.session.as_deref()) {
+                found.rows.push(row);
+            }
+            if found.rows.len() == most {
+                return Ok(found);
+            }
+        }
+        if !page.more {
+            break;
+        }
+    }
+    Ok(found)
 }
 
 fn listed(page: &Page) -> Value {

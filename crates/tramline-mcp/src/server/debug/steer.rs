@@ -89,6 +89,7 @@ async fn start(means: &Means, arguments: &Value) -> Result<RunId, Fault> {
         input.unwrap_or_else(|| Value::object::<Str>([])),
     );
     start.origin = callable.origin;
+    start.owner = means.caller().name;
     start.watch = Some(watch(arguments));
     Ok(means.engine.start(start).await?.run)
 }

@@ -68,7 +68,7 @@ fn unknown(with: With<'_>, name: &str) -> Wrong {
 }
 
 /// What is wrong with the calls of a document: servers and tools that are not there.
-pub(super) async fn check_calls(with: With<'_>, document: &Document) -> Vec<Flaw> {
+pub(in super::super) async fn check_calls(with: With<'_>, document: &Document) -> Vec<Flaw> {
     if document.calls.is_empty() {
         return Vec::new();
     }
@@ -103,7 +103,7 @@ pub(super) fn fatal(flaws: &[Flaw]) -> bool {
 }
 
 /// Flaws as agents read them.
-pub(super) fn told(flaws: &[Flaw]) -> Value {
+pub(in super::super) fn told(flaws: &[Flaw]) -> Value {
     Value::array(flaws.iter().map(|flaw| {
         let mut told = Map::new();
         told.insert("code", flaw.code.as_str().into());

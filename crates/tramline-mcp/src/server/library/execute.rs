@@ -33,6 +33,7 @@ async fn execute(means: &Means, arguments: &Value) -> Result<CallToolResult, Wro
     let input = input.unwrap_or_else(|| Value::object::<Str>([]));
     let mut start = Start::new(Arc::clone(&graph), input);
     start.origin = origin;
+    start.owner = means.caller().name;
     let handle = means.engine.start(start).await.map_err(refused)?;
     let run = handle.run.clone();
     match wait(means, handle).await {

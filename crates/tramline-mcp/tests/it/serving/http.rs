@@ -13,8 +13,8 @@ use tramline_mcp::server::{Http, Server, Toolset};
 async fn listen(server: Server, token: Option<&str>) -> (SocketAddr, tokio_util::sync::DropGuard) {
     let stop = CancellationToken::new();
     let http = Http {
-        address: "127.0.0.1:0".parse().unwrap(),
         token: token.map(str::to_owned),
+        ..Http::at("127.0.0.1:0".parse().unwrap())
     };
     let listening = server.listen(http, stop.clone()).await.unwrap();
     let address = listening.address;

@@ -1,7 +1,7 @@
 //! `tramline runs answer`: what a run asks, answered from the command line.
 
 use super::super::{Common, Done, Stopped, input};
-use super::{done, myself, open};
+use super::{done, myself, noting, open};
 use tramline_core::ids::Checkpoint;
 use tramline_core::journal::{Answer, Budget};
 
@@ -60,11 +60,15 @@ fn said(verb: &Answering) -> Result<Answer, Stopped> {
 pub(super) async fn main(common: Common, verb: Answering) -> Done {
     let answer = said(&verb)?;
     let house = open(&common)?;
-    house
-        .engine
-        .answer(&verb.checkpoint, answer, myself(), verb.why)
-        .await?;
     let run = &verb.checkpoint.run;
+    let engine = &house.engine;
+    let work = async {
+        engine
+            .answer(&verb.checkpoint, answer, myself(), verb.why.clone())
+            .await?;
+        Ok("answered")
+    };
+    noting(engine, "answer", run, verb.why.as_deref(), work).await?;
     let driven = house
         .engine
         .store()

@@ -2,7 +2,8 @@
 
 use super::super::breaks::Breaks;
 use super::super::origin::{self, Again};
-use super::super::{Common, Done, input, moment, output, run};
+use super::super::{Common, Done, Stopped, input, moment, output, run};
+use tramline_core::ids::RunId;
 use tramline_core::{Map, Value};
 use tramline_engine::{At, Branch, Branched, Effects};
 
@@ -11,9 +12,9 @@ use tramline_engine::{At, Branch, Branched, Effects};
 pub(super) struct Forking {
     #[command(flatten)]
     again: Again,
-    /// After which step, or after which event
-    #[arg(long, value_name = "STEP|event:SEQ", value_parser = moment::at)]
-    at: At,
+    /// After which step, at which checkpoint, or after which event
+    #[arg(long, value_name = "STEP|CHECKPOINT|event:SEQ", value_parser = moment::point)]
+    at: (At, Option<RunId>),
     /// Take this for the output of that step: JSON, @file, or - for standard input
     #[arg(long, value_name = "JSON|@FILE|-")]
     output: Option<String>,
@@ -25,6 +26,11 @@ pub(super) struct Forking {
 }
 
 pub(super) async fn main(common: Common, verb: Forking) -> Done {
+    let (at, of) = &verb.at;
+    if of.as_ref().is_some_and(|run| *run != verb.again.run) {
+        let message = format!("that is no checkpoint of {}", verb.again.run);
+        return Err(Stopped::bad(message));
+    }
     let output = verb.output.as_deref().map(input::whole).transpose()?;
     let (house, loaded) = origin::reopen(&common, &verb.again).await?;
     let graph = loaded.run.graph;
@@ -35,7 +41,7 @@ pub(super) async fn main(common: Common, verb: Forking) -> Done {
     };
     let breaks = (!verb.breaks.is_empty()).then(|| verb.breaks.watch(&graph));
     let branch = Branch {
-        at: verb.at,
+        at: *at,
         output,
         effects,
         watch: breaks,
@@ -52,7 +58,7 @@ pub(super) async fn main(common: Common, verb: Forking) -> Done {
 }
 
 fn announce(verb: &Forking, made: &Branched, effects: Effects) {
-    let (new, old, at) = (&made.handle.run, &verb.again.run, moment::says(verb.at));
+    let (new, old, at) = (&made.handle.run, &verb.again.run, moment::says(verb.at.0));
     output::say(&format!("{new} branches off from {old} {at}"));
     let what = match effects {
         _ if made.effects.is_empty() => return,

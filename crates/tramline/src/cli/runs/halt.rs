@@ -3,10 +3,11 @@
 use super::super::breaks::{self, Breaks};
 use super::super::origin::{self, Again};
 use super::super::{Common, Done, Exit, Stopped, output, run};
-use super::{done, myself, open};
+use super::{done, myself, noting, open};
 use tramline_core::Map;
-use tramline_core::ids::RunId;
-use tramline_core::journal::Watch;
+use tramline_core::ids::{Checkpoint, RunId};
+use tramline_core::journal::{Answer, Pause, Watch};
+use tramline_core::run::Run;
 use tramline_engine::{Engine, Fault, Loaded, status};
 
 /// Say where a run is to halt.
@@ -71,7 +72,10 @@ pub(super) async fn go(common: Common, again: Again, stepping: bool) -> Done {
     let id = &again.run;
     let loaded = engine.load(id).await?;
     set_stepping(&engine, id, &loaded, stepping).await?;
-    let freed = engine.go_on(id, myself()).await?;
+    let mut freed = engine.go_on(id, myself()).await?;
+    if !stepping {
+        freed += next_layer(&engine, &loaded.run).await?;
+    }
     if freed == 0 && loaded.run.is_paused() {
         let pauses: Vec<_> = loaded.run.pauses.into_iter().collect();
         let json = common.json.then(Map::new);
@@ -94,6 +98,29 @@ pub(super) async fn go(common: Common, again: Again, stepping: bool) -> Done {
     let done = run::follow(&house.engine, &loaded.run.graph, handle, manner).await;
     house.close().await;
     done
+}
+
+/// Lets a run that waits after a layer go on with the next.
+async fn next_layer(engine: &Engine, run: &Run) -> Result<usize, Stopped> {
+    let mut freed = 0;
+    for (seq, pause) in &run.pauses {
+        if !matches!(pause, Pause::Layer { .. }) {
+            continue;
+        }
+        let asked = Checkpoint {
+            run: run.id.clone(),
+            seq: *seq,
+        };
+        let work = async {
+            engine
+                .answer(&asked, Answer::Proceed, myself(), None)
+                .await?;
+            Ok("answered")
+        };
+        noting(engine, "continue", &run.id, None, work).await?;
+        freed += 1;
+    }
+    Ok(freed)
 }
 
 /// Keeps a run's breakpoints and says whether it halts before every step.

@@ -2,7 +2,7 @@
 
 use super::super::origin::{self, Again};
 use super::super::{Common, Done, run};
-use super::{done, myself, open};
+use super::{done, myself, noting, open};
 use tramline_core::ids::RunId;
 
 pub(super) async fn resume(common: Common, again: Again) -> Done {
@@ -27,7 +27,12 @@ pub(super) struct Abort {
 
 pub(super) async fn abort(common: Common, verb: Abort) -> Done {
     let house = open(&common)?;
-    house.engine.abort(&verb.run, myself(), verb.why).await?;
+    let engine = &house.engine;
+    let work = async {
+        engine.abort(&verb.run, myself(), verb.why.clone()).await?;
+        Ok("aborted")
+    };
+    noting(engine, "abort", &verb.run, verb.why.as_deref(), work).await?;
     Ok(done(
         &common,
         &verb.run,

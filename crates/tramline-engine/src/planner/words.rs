@@ -1,0 +1,81 @@
+//! Words of a text, brought to one form so that they can be compared.
+
+use super::literals;
+
+/// Words that say nothing of what is wanted.
+const EMPTY: [&str; 30] = [
+    "a", "an", "the", "of", "to", "in", "on", "for", "with", "and", "or", "all", "any", "from",
+    "by", "this", "that", "it", "its", "is", "are", "be", "me", "my", "please", "into", "at", "as",
+    "their", "them",
+];
+
+/// What divides a wish into clauses.
+const DIVIDERS: [&str; 7] = ["; ", ", then ", " and then ", " then ", ". ", "\n", " and "];
+
+/// The clauses of a wish, what is in quotes kept whole.
+pub(super) fn clauses(wish: &str) -> Vec<String> {
+    let quoted = literals::quotes(wish);
+    let inside = |at: usize| quoted.iter().any(|span| span.contains(&at));
+    let mut cuts = Vec::new();
+    let lower = wish.to_ascii_lowercase();
+    let mut at = 0;
+    while at < wish.len() {
+        let divider = DIVIDERS
+            .iter()
+            .find(|divider| lower[at..].starts_with(**divider));
+        match divider {
+            Some(divider) if !inside(at) => {
+                cuts.push(at..at + divider.len());
+                at += divider.len();
+            }
+            Some(_) | None => at += wish[at..].chars().next().map_or(1, char::len_utf8),
+        }
+    }
+    let mut from = 0;
+    let mut clauses = Vec::new();
+    for cut in cuts {
+        clauses.push(&wish[from..cut.start]);
+        from = cut.end;
+    }
+    clauses.push(&wish[from..]);
+    let trimmed = clauses
+        .into_iter()
+        .map(|clause| clause.trim_matches([' ', '.', ';', ',']));
+    trimmed
+        .filter(|clause| !clause.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The words of a text that say something, in their common form.
+pub(super) fn all(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut was_small = false;
+    for c in text.chars().chain([' ']) {
+        // A capital after a small letter begins a word: `readFile`.
+        let begins = c.is_uppercase() && was_small;
+        if (!c.is_alphanumeric() || begins) && !word.is_empty() {
+            words.push(std::mem::take(&mut word));
+        }
+        if c.is_alphanumeric() {
+            word.extend(c.to_lowercase());
+        }
+        was_small = c.is_lowercase();
+    }
+    words.retain(|word| !EMPTY.contains(&word.as_str()));
+    words.iter().map(|word| stem(word)).collect()
+}
+
+/// A word without the endings that change with its use.
+pub(super) fn stem(word: &str) -> String {
+    let word = word.to_lowercase();
+    for ending in ["ing", "ies", "ed", "es", "s", "e"] {
+        if let Some(short) = word.strip_suffix(ending)
+            && short.chars().count() >= 3
+        {
+            return short.to_owned();
+        }
+    }
+    word
+}

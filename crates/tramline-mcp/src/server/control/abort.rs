@@ -1,0 +1,26 @@
+//! `abort`: the end of a workflow, with what it has given so far.
+
+use super::super::toolset::Means;
+use super::attend::{self, Came};
+use super::desk::Command;
+use super::wrong::Wrong;
+use super::{read, told};
+use rmcp::model::CallToolResponse;
+use tramline_core::Value;
+
+pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResponse {
+    let came = abort(&means, &arguments).await;
+    let command = Command::new("abort", &arguments).about(read::text(&arguments, "reason"));
+    means.shared.desk.note(&means, command, &came);
+    attend::reply(came)
+}
+
+async fn abort(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
+    let id = read::load(means, arguments).await?.run.id;
+    means.shared.desk.admit(&id)?;
+    let why = read::text(arguments, "reason").map(str::to_owned);
+    let by = means.caller().by(&means.context);
+    means.engine.abort(&id, by, why).await?;
+    let loaded = means.engine.load(&id).await?;
+    told::standing(&loaded).map(Came::Stands)
+}

@@ -1,0 +1,58 @@
+//! `replan`: more tasks for a workflow that waits or runs.
+
+use super::super::toolset::Means;
+use super::attend::{self, Came};
+use super::desk::Command;
+use super::wrong::Wrong;
+use super::{intent, read};
+use rmcp::model::CallToolResponse;
+use tramline_core::run::Run;
+use tramline_core::{Map, Value};
+use tramline_engine::over;
+
+pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResponse {
+    let came = amend(&means, &arguments).await;
+    let wish = read::text(&arguments, "new_requirement");
+    let command = Command::new("replan", &arguments).about(wish);
+    means.shared.desk.note(&means, command, &came);
+    attend::reply(came)
+}
+
+async fn amend(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
+    let run = read::load(means, arguments).await?.run;
+    means.shared.desk.admit(&run.id)?;
+    if run.outcome.is_some() {
+        return Err(over(&run).into());
+    }
+    let tasks = match arguments.get("new_tasks") {
+        Some(tasks) => tasks.clone(),
+        None => match proposed(means, arguments, &run).await? {
+            Ok(tasks) => tasks,
+            Err(told) => return Ok(Came::Stands(told)),
+        },
+    };
+    let growth = read::tasks(means, &tasks, &run.graph).await?;
+    let by = means.caller().by(&means.context);
+    let amended = means.engine.amend(&run.id, growth.patch, by).await;
+    amended.map_err(|fault| Wrong::from(fault).of(&run.id))?;
+    let mut told = Map::new();
+    told.insert("status", "replanned".into());
+    told.insert("workflow_id", run.id.as_str().into());
+    told.insert("new_tasks", tasks);
+    told.insert(
+        "options",
+        Value::array(["continue", "abort"].map(Value::from)),
+    );
+    Ok(Came::Stands(told))
+}
+
+/// Tasks that do what is required, if nothing about them is open; else what is to be told.
+async fn proposed(
+    means: &Means,
+    arguments: &Value,
+    run: &Run,
+) -> Result<Result<Value, Map>, Wrong> {
+    let wish = read::text(arguments, "new_requirement").unwrap_or_default();
+    let context = arguments.get("available_context");
+    intent::tasks(means, wish, context, run).await
+}

@@ -1,0 +1,86 @@
+//! `approval_response`: a decision that a workflow waits for.
+
+use super::super::toolset::Means;
+use super::super::underway::{Cancelled, Underway};
+use super::attend::{self, Came, attend, brought};
+use super::desk::Command;
+use super::read;
+use super::wrong::Wrong;
+use rmcp::model::CallToolResponse;
+use tramline_core::journal::{Answer, Budget, Pause};
+use tramline_core::{Value, question};
+use tramline_engine::over;
+
+const TOOL: &str = "approval_response";
+
+pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResponse {
+    let came = respond(&means, &arguments).await;
+    let command = Command::new(TOOL, &arguments).about(read::text(&arguments, "feedback"));
+    means.shared.desk.note(&means, command, &came);
+    attend::reply(came)
+}
+
+async fn respond(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
+    if let Some(came) = brought(means, TOOL).await? {
+        return Ok(came);
+    }
+    let run = read::load(means, arguments).await?.run;
+    means.shared.desk.admit(&run.id)?;
+    let asked = read::checkpoint(arguments, &run.id)?;
+    let asked = asked.ok_or_else(|| Wrong::params("`checkpoint_id` is missing"))?;
+    if run.outcome.is_some() {
+        return Err(over(&run).into());
+    }
+    let Some(pause) = run.pauses.get(&asked.seq) else {
+        return Err(read::stale(&run, asked));
+    };
+    let said = said(arguments, pause).map_err(|wrong| wrong.of(&run.id))?;
+    let why = read::text(arguments, "feedback").filter(|text| !text.is_empty());
+    let by = means.caller().by(&means.context);
+    let why = why.map(str::to_owned);
+    means.engine.answer(&asked, said, by, why).await?;
+    let mut underway = Underway::take_up(&means.engine, &run.id).await?;
+    underway.cancelled = Cancelled::GoesOn;
+    attend(means, TOOL, underway).await
+}
+
+/// What was decided about a pause.
+fn said(arguments: &Value, pause: &Pause) -> Result<Answer, Wrong> {
+    let approved = arguments.get("approved").and_then(Value::as_bool);
+    let word = read::text(arguments, "answer");
+    if approved == Some(false) || word == Some("reject") {
+        return Ok(Answer::Reject);
+    }
+    let fits = question::options(pause);
+    let usual = match pause {
+        Pause::InDoubt { .. } | Pause::Child { .. } => None,
+        Pause::Budget { .. } => Some("extend"),
+        Pause::Layer { .. }
+        | Pause::Approval { .. }
+        | Pause::Break { .. }
+        | Pause::Effect { .. } => Some("approve"),
+    };
+    match word.or(usual) {
+        Some("approve") if fits.contains(&"proceed") => Ok(Answer::Proceed),
+        Some("retry") if fits.contains(&"retry") => Ok(Answer::Retry),
+        Some("skip") if fits.contains(&"skip") => Ok(Answer::Skip {
+            output: arguments.get("output").cloned().unwrap_or_default(),
+        }),
+        Some("extend") if fits.contains(&"extend") => extension(arguments, pause),
+        Some(_) | None => {
+            let message = format!(
+                "say by `answer` what is to be done: it takes {}",
+                fits.join(", ").replace("proceed", "approve")
+            );
+            Err(Wrong::params(message))
+        }
+    }
+}
+
+fn extension(arguments: &Value, pause: &Pause) -> Result<Answer, Wrong> {
+    let budget = match arguments.get("budget") {
+        Some(budget) => Budget::read(budget).map_err(Wrong::params)?,
+        None => question::extension(pause).unwrap_or_default(),
+    };
+    Ok(Answer::Extend { budget })
+}

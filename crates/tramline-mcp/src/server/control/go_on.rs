@@ -1,0 +1,69 @@
+//! `continue`: the next layer of a workflow that waits after one.
+
+use super::super::toolset::Means;
+use super::super::underway::{Cancelled, Underway};
+use super::attend::{self, Came, attend, brought};
+use super::desk::Command;
+use super::read;
+use super::told::{is_decision, point};
+use super::wrong::Wrong;
+use rmcp::model::CallToolResponse;
+use tramline_core::Value;
+use tramline_core::ids::Checkpoint;
+use tramline_core::journal::Answer;
+use tramline_core::run::Run;
+use tramline_engine::over;
+
+const TOOL: &str = "continue";
+
+pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResponse {
+    let came = go_on(&means, &arguments).await;
+    let command = Command::new(TOOL, &arguments).about(read::text(&arguments, "reason"));
+    means.shared.desk.note(&means, command, &came);
+    attend::reply(came)
+}
+
+async fn go_on(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
+    if let Some(came) = brought(means, TOOL).await? {
+        return Ok(came);
+    }
+    let run = read::load(means, arguments).await?.run;
+    means.shared.desk.admit(&run.id)?;
+    let named = read::checkpoint(arguments, &run.id)?;
+    let waits = waits_at(&run, named.as_ref())?;
+    if waits.is_empty() && means.shared.desk.is_attended(&run.id) {
+        let message = format!("{} is running, and another call waits for it", run.id);
+        return Err(Wrong::params(message).of(&run.id).with("status", "running"));
+    }
+    let why = read::text(arguments, "reason").map(str::to_owned);
+    let by = means.caller().by(&means.context);
+    for asked in &waits {
+        let engine = &means.engine;
+        engine
+            .answer(asked, Answer::Proceed, by.clone(), why.clone())
+            .await?;
+    }
+    let mut underway = Underway::take_up(&means.engine, &run.id).await?;
+    underway.cancelled = Cancelled::GoesOn;
+    attend(means, TOOL, underway).await
+}
+
+/// The places where a run waits to be let on. Nothing if it runs.
+fn waits_at(run: &Run, named: Option<&Checkpoint>) -> Result<Vec<Checkpoint>, Wrong> {
+    if run.outcome.is_some() {
+        return Err(over(run).into());
+    }
+    if let Some(named) = named
+        && !run.pauses.contains_key(&named.seq)
+    {
+        return Err(read::stale(run, named.clone()));
+    }
+    if let Some((seq, pause)) = run.pauses.iter().find(|(_, pause)| is_decision(pause)) {
+        let says = tramline_core::question::says(&run.graph, pause);
+        let message = format!("it waits for a decision: {says}; answer with approval_response");
+        return Err(Wrong::params(message)
+            .of(&run.id)
+            .with("checkpoint_id", point(run, *seq)));
+    }
+    Ok(read::points(run))
+}

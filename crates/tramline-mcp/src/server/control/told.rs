@@ -1,0 +1,269 @@
+//! How a workflow stands, in the words of this toolset.
+
+use super::layers::{End, Layers, Task};
+use super::wrong::{Code, Wrong};
+use tramline_core::graph::Graph;
+use tramline_core::ids::{Checkpoint, NodeIx, Seq};
+use tramline_core::journal::{Answer, Event, Outcome, Pause, Policy};
+use tramline_core::run::Run;
+use tramline_core::workflow::{Action, Template};
+use tramline_core::{Map, Value, question, trace};
+use tramline_engine::Loaded;
+
+/// What is to be told, and whether it is an error.
+pub(super) type Told = Result<Map, Wrong>;
+
+/// How a run stands: ended, or waiting.
+pub(super) fn standing(loaded: &Loaded) -> Told {
+    let run = &loaded.run;
+    match &run.outcome {
+        Some(outcome) => ended(loaded, outcome),
+        None if run.pauses.is_empty() => {
+            let mut told = begun(run, "running");
+            told.insert("message", "the workflow goes on".into());
+            Ok(told)
+        }
+        None => Ok(waiting(loaded)),
+    }
+}
+
+fn begun(run: &Run, status: &'static str) -> Map {
+    let mut told = Map::new();
+    told.insert("status", status.into());
+    told.insert("workflow_id", run.id.as_str().into());
+    told
+}
+
+/// A run that has ended.
+fn ended(loaded: &Loaded, outcome: &Outcome) -> Told {
+    let run = &loaded.run;
+    let layers = Layers::of(loaded);
+    let results = || results(&run.graph, layers.tasks.iter());
+    match outcome {
+        Outcome::Completed { .. } => {
+            let mut told = begun(run, "complete");
+            told.insert("results", results());
+            told.insert("total_layers", layers.total.into());
+            let took = run.updated_ms.saturating_sub(run.started_ms);
+            told.insert("duration_ms", took.into());
+            Ok(told)
+        }
+        Outcome::Aborted { why, .. } => {
+            let mut told = begun(run, "aborted");
+            told.insert("partial_results", results());
+            told.insert("completed_layers", layers.completed.into());
+            told.insert("reason", why.clone().unwrap_or_default().into());
+            Ok(told)
+        }
+        Outcome::Rejected { why, .. } => {
+            let mut told = begun(run, "rejected");
+            if let Some(seq) = refused_at(loaded) {
+                told.insert("checkpoint_id", point(run, seq).into());
+            }
+            if let Some(why) = why {
+                told.insert("feedback", why.as_str().into());
+            }
+            told.insert("partial_results", results());
+            told.insert("completed_layers", layers.completed.into());
+            Ok(told)
+        }
+        Outcome::Failed { failure, .. } => {
+            let how = trace::outcome(&run.graph, outcome);
+            let cause = how.get("error").cloned().unwrap_or_default();
+            Err(Wrong::new(Code::Internal, failure.message.clone())
+                .of(&run.id)
+                .with("status", "failed")
+                .with("cause", cause)
+                .with("partial_results", results()))
+        }
+    }
+}
+
+/// The question that was answered with a no.
+fn refused_at(loaded: &Loaded) -> Option<Seq> {
+    loaded
+        .entries
+        .iter()
+        .rev()
+        .find_map(|entry| match &entry.event {
+            Event::Answered {
+                pause,
+                answer: Answer::Reject,
+                ..
+            } => Some(*pause),
+            _ => None,
+        })
+}
+
+/// A run that waits: for a decision if there is one to make, else after its layer.
+fn waiting(loaded: &Loaded) -> Map {
+    let run = &loaded.run;
+    let decision = run.pauses.iter().find(|(_, pause)| is_decision(pause));
+    let Some((seq, pause)) = decision.or_else(|| run.pauses.iter().next()) else {
+        return begun(run, "running");
+    };
+    let status = status(pause);
+    let mut told = begun(run, status);
+    told.insert("checkpoint_id", point(run, *seq).into());
+    told.insert("checkpoint_type", status.into());
+    let layers = Layers::of(loaded);
+    let layer = match pause {
+        Pause::Layer { index } => *index,
+        Pause::Approval { .. }
+        | Pause::InDoubt { .. }
+        | Pause::Break { .. }
+        | Pause::Effect { .. }
+        | Pause::Budget { .. }
+        | Pause::Child { .. } => layers.completed.min(layers.total.saturating_sub(1)),
+    };
+    told.insert("layer_index", layer.into());
+    told.insert("total_layers", layers.total.into());
+    let of_layer = layers.tasks.iter().filter(|task| task.layer == layer);
+    told.insert("layer_results", results(&run.graph, of_layer));
+    match pause {
+        Pause::Layer { .. } => {
+            told.insert("next_layer", next_layer(run));
+            told.insert("options", options(run, pause));
+        }
+        Pause::Break { .. } => {
+            told.insert("message", question::says(&run.graph, pause).into());
+            told.insert("options", options(run, pause));
+        }
+        Pause::Approval { .. }
+        | Pause::InDoubt { .. }
+        | Pause::Effect { .. }
+        | Pause::Budget { .. }
+        | Pause::Child { .. } => decide(&mut told, run, pause),
+    }
+    if run.pauses.len() > 1 {
+        let all = run.pauses.iter();
+        let all = all.map(|(seq, pause)| question::value(&run.graph, &run.id, *seq, pause));
+        told.insert("waiting", Value::array(all));
+    }
+    told
+}
+
+/// Whether somebody has to decide something, and not only to let it go on.
+pub(super) fn is_decision(pause: &Pause) -> bool {
+    match pause {
+        Pause::Layer { .. } | Pause::Break { .. } => false,
+        Pause::Approval { .. }
+        | Pause::InDoubt { .. }
+        | Pause::Effect { .. }
+        | Pause::Budget { .. }
+        | Pause::Child { .. } => true,
+    }
+}
+
+fn status(pause: &Pause) -> &'static str {
+    match pause {
+        Pause::Layer { .. } => "layer_complete",
+        Pause::Break { .. } => "halted",
+        Pause::Approval { .. } | Pause::Effect { .. } => "approval_required",
+        Pause::InDoubt { .. } | Pause::Child { .. } => "in_doubt",
+        Pause::Budget { .. } => "budget_exceeded",
+    }
+}
+
+/// What there is to decide, and how.
+fn decide(told: &mut Map, run: &Run, pause: &Pause) {
+    let graph = &run.graph;
+    told.insert("decision_context", question::says(graph, pause).into());
+    if let Some(node) = pause.node() {
+        for (key, value) in about(graph, node) {
+            told.insert(key, value);
+        }
+        if let Some(arguments) = arguments(run, pause, node) {
+            told.insert("arguments", arguments);
+        }
+    }
+    if let Pause::Budget { what, used, limit } = pause {
+        told.insert("spent", what.field().into());
+        told.insert("used", (*used).into());
+        told.insert("limit", (*limit).into());
+    }
+    let answers = question::options(pause).iter().map(|option| match *option {
+        "proceed" => "approve",
+        other => other,
+    });
+    told.insert("answers", Value::array(answers.map(Value::from)));
+    told.insert("options", options(run, pause));
+}
+
+/// The tools that can be used on a run that waits so. In a layer nothing can be added.
+fn options(run: &Run, pause: &Pause) -> Value {
+    let on = match is_decision(pause) {
+        true => "approval_response",
+        false => "continue",
+    };
+    let between = matches!(pause, Pause::Layer { .. });
+    let grows = between || run.started.policy == Policy::Eager;
+    let all = [Some(on), grows.then_some("replan"), Some("abort")];
+    Value::array(all.into_iter().flatten().map(Value::from))
+}
+
+/// What a call would be made with, or was, as far as that is known.
+fn arguments(run: &Run, pause: &Pause, node: NodeIx) -> Option<Value> {
+    if let Pause::InDoubt { step, .. } = pause {
+        return run.open.get(step).map(|open| open.arguments.clone());
+    }
+    match &run.graph.node(node).action {
+        Action::Call {
+            arguments: Template::Literal(value),
+            ..
+        } => Some(value.clone()),
+        _ => None,
+    }
+}
+
+fn about(graph: &Graph, node: NodeIx) -> Map {
+    let node = graph.node(node);
+    let mut told = Map::new();
+    told.insert("task_id", node.id.clone().into());
+    if let Action::Call { tool, .. } = &node.action {
+        told.insert("tool", tool.to_string().into());
+    }
+    told
+}
+
+fn next_layer(run: &Run) -> Value {
+    Value::array(run.ready().map(|node| about(&run.graph, node).into()))
+}
+
+/// What became of tasks; those that may still run are left out.
+fn results<'t>(graph: &Graph, tasks: impl Iterator<Item = &'t Task>) -> Value {
+    let told = tasks.filter_map(|task| Some(result(graph, task, task.end.as_ref()?)));
+    Value::array(told)
+}
+
+fn result(graph: &Graph, task: &Task, end: &End) -> Value {
+    let mut told = Map::new();
+    told.insert("task_id", graph.node(task.node).id.clone().into());
+    match end {
+        End::Success(output) => {
+            told.insert("status", "success".into());
+            told.insert("output", output.clone());
+        }
+        End::Error(failure) => {
+            told.insert("status", "error".into());
+            told.insert("error", failure.message.as_str().into());
+            told.insert("error_code", failure.kind.code().into());
+        }
+        End::Skipped(because) => {
+            let id = &graph.node(*because).id;
+            told.insert("status", "skipped".into());
+            told.insert("error", format!("`{id}` did not succeed").into());
+        }
+    }
+    told.insert("layer_index", task.layer.into());
+    told.insert("duration_ms", task.duration_ms.into());
+    told.into()
+}
+
+pub(super) fn point(run: &Run, seq: Seq) -> String {
+    let point = Checkpoint {
+        run: run.id.clone(),
+        seq,
+    };
+    point.to_string()
+}

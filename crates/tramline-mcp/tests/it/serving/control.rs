@@ -1,0 +1,323 @@
+//! The control toolset as an agent uses it: layers, decisions, replans, ends.
+
+use super::support::{Client, ERAS, Era, connect, over, structured};
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+use tramline_core::Value;
+use tramline_core::failure::{Failure, FailureKind};
+use tramline_engine::seams::Hints;
+use tramline_engine::testing::{FakeTools, MemoryStore};
+use tramline_engine::{Engine, Options};
+use tramline_mcp::server::{Server, Toolset};
+
+mod asked;
+mod flaws;
+mod racing;
+mod scale;
+mod whose;
+
+/// Only reads.
+const SAFE: Hints = Hints {
+    read_only: Some(true),
+    destructive: Some(false),
+    idempotent: Some(true),
+    open_world: Some(false),
+};
+
+/// `echo` gives its arguments, `fail` fails, `drop` destroys, `hold` waits to be let go.
+pub(super) fn tools(gate: &Arc<Semaphore>) -> FakeTools {
+    let destroys = Hints {
+        destructive: Some(true),
+        ..Hints::default()
+    };
+    let gate = Arc::clone(gate);
+    FakeTools::new()
+        .tool("t", "echo", SAFE, |arguments| async { Ok(arguments) })
+        .tool("t", "fail", SAFE, |_| async {
+            Err(Failure::new(FailureKind::Tool, "no such thing"))
+        })
+        .tool("t", "drop", destroys, |arguments| async { Ok(arguments) })
+        .tool("t", "hold", SAFE, move |arguments: Value| {
+            let gate = Arc::clone(&gate);
+            async move {
+                let held = gate.acquire().await;
+                held.map(|permit| permit.forget()).ok();
+                Ok(arguments)
+            }
+        })
+}
+
+/// A store and what opens `hold`.
+pub(super) struct Place {
+    pub(super) store: MemoryStore,
+    pub(super) gate: Arc<Semaphore>,
+}
+
+impl Place {
+    pub(super) fn new() -> Self {
+        Self {
+            store: MemoryStore::default(),
+            gate: Arc::new(Semaphore::new(0)),
+        }
+    }
+
+    pub(super) fn engine(&self) -> Engine {
+        let (store, tools) = (self.store.process(), tools(&self.gate));
+        Engine::new(Arc::new(store), Arc::new(tools), Options::default())
+    }
+
+    /// A server as another process would start it.
+    pub(super) fn server(&self) -> Server {
+        over(self.engine(), &[Toolset::Control, Toolset::Debug], vec![])
+    }
+
+    pub(super) async fn client(&self, era: Era) -> Client {
+        connect(&self.server(), era).await
+    }
+}
+
+/// Calls a tool that must succeed.
+pub(super) async fn call(client: &Client, tool: &str, arguments: Json) -> Json {
+    let result = client.call(tool, arguments).await;
+    assert_ne!(result.is_error, Some(true), "{result:?}");
+    structured(&result).clone()
+}
+
+/// Calls a tool that must be refused.
+pub(super) async fn refused(client: &Client, tool: &str, arguments: Json) -> Json {
+    let result = client.call(tool, arguments).await;
+    assert_eq!(result.is_error, Some(true), "{result:?}");
+    structured(&result)["error"].clone()
+}
+
+/// Two tasks beside each other, one that needs both, and one after that.
+pub(super) fn diamond() -> Json {
+    json!({"tasks": [
+        {"id": "a", "tool": "t:echo", "arguments": {"n": 1}},
+        {"id": "b", "tool": "t:echo", "arguments": {"n": 2}, "depends_on": []},
+        {"id": "c", "tool": "t:echo", "arguments": {"sum": {"expr": "a.n + b.n"}}, "dependsOn": ["a", "b"]},
+        {"id": "d", "tool": "t:echo", "arguments": {"got": "$OUTPUT[c].sum", "says": "it is $OUTPUT[c].sum"}}
+    ]})
+}
+
+pub(super) fn layered(workflow: Json) -> Json {
+    json!({"workflow": workflow, "config": {"per_layer_validation": true}})
+}
+
+fn ids(results: &Json) -> Vec<&str> {
+    let results = results.as_array().unwrap();
+    results
+        .iter()
+        .map(|one| one["task_id"].as_str().unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn without_validation_all_results_come_at_once() {
+    for era in ERAS {
+        let client = Place::new().client(era).await;
+        let done = call(&client, "execute_dag", json!({"workflow": diamond()})).await;
+        assert_eq!(done["status"], "complete");
+        assert!(done["workflow_id"].as_str().unwrap().starts_with("run_"));
+        assert_eq!(ids(&done["results"]), ["a", "b", "c", "d"]);
+        let last = &done["results"][3];
+        assert_eq!(last["output"], json!({"got": 3, "says": "it is 3"}));
+        assert_eq!(
+            (&last["status"], &last["layer_index"]),
+            (&json!("success"), &json!(2))
+        );
+        assert!(last["duration_ms"].is_number());
+    }
+}
+
+#[tokio::test]
+async fn layers_are_shown_one_by_one_whichever_process_answers() {
+    for era in ERAS {
+        let place = Place::new();
+        let client = place.client(era).await;
+        let first = call(&client, "execute_dag", layered(diamond())).await;
+        assert_eq!(first["status"], "layer_complete");
+        assert_eq!(
+            (&first["layer_index"], &first["total_layers"]),
+            (&json!(0), &json!(3))
+        );
+        assert_eq!(ids(&first["layer_results"]), ["a", "b"]);
+        assert_eq!(
+            first["next_layer"],
+            json!([{"task_id": "c", "tool": "t:echo"}])
+        );
+        assert_eq!(first["options"], json!(["continue", "replan", "abort"]));
+        let id = &first["workflow_id"];
+        let client = place.client(era).await;
+        let go = json!({"workflow_id": id, "reason": "looks right"});
+        let second = call(&client, "continue", go.clone()).await;
+        assert_eq!(
+            (&second["status"], &second["layer_index"]),
+            (&json!("layer_complete"), &json!(1))
+        );
+        assert_ne!(first["checkpoint_id"], second["checkpoint_id"]);
+        let client = place.client(era).await;
+        let stale = json!({"workflow_id": id, "checkpoint_id": first["checkpoint_id"]});
+        let stale = refused(&client, "continue", stale).await;
+        assert_eq!(stale["code"], -32602);
+        assert_eq!(stale["data"]["checkpoint_id"], second["checkpoint_id"]);
+        let done = call(&client, "continue", go.clone()).await;
+        assert_eq!(done["status"], "complete");
+        assert_eq!(ids(&done["results"]), ["a", "b", "c", "d"]);
+        let over = refused(&client, "continue", go).await;
+        assert!(
+            over["message"].as_str().unwrap().contains("has ended"),
+            "{over}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_failure_takes_down_only_what_depends_on_it() {
+    let client = Place::new().client(Era::Modern).await;
+    let dag = json!([
+        {"id": "bad", "tool": "t:fail"},
+        {"id": "next", "tool": "t:echo", "depends_on": ["bad"]},
+        {"id": "last", "tool": "t:echo", "depends_on": ["next"]},
+        {"id": "good", "tool": "t:echo", "arguments": {"x": 1}}
+    ]);
+    for validated in [false, true] {
+        let config = json!({"per_layer_validation": validated});
+        let done = call(
+            &client,
+            "execute_dag",
+            json!({"workflow": dag, "config": config}),
+        )
+        .await;
+        assert_eq!(done["status"], "complete", "{done}");
+        let states: Vec<_> = done["results"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| &one["status"])
+            .collect();
+        assert_eq!(states, ["error", "skipped", "skipped", "success"]);
+        assert_eq!(done["results"][0]["error"], "no such thing");
+        assert!(
+            done["results"][1]["error"]
+                .as_str()
+                .unwrap()
+                .contains("bad")
+        );
+    }
+}
+
+#[tokio::test]
+async fn tasks_are_added_between_layers_and_see_what_is_done() {
+    for era in ERAS {
+        let place = Place::new();
+        let client = place.client(era).await;
+        let first = call(&client, "execute_dag", layered(diamond())).await;
+        let id = &first["workflow_id"];
+        let new = json!([
+            {"id": "x", "tool": "t:echo", "arguments": {"from": "$OUTPUT[a].n"}},
+            {"id": "y", "tool": "t:echo", "arguments": {}, "depends_on": ["x", "d"]}
+        ]);
+        let more = json!({"workflow_id": id, "new_requirement": "look closer", "new_tasks": new});
+        let client = place.client(era).await;
+        let replanned = call(&client, "replan", more).await;
+        assert_eq!(replanned["status"], "replanned");
+        assert_eq!(replanned["new_tasks"], new);
+        assert_eq!(replanned["options"], json!(["continue", "abort"]));
+        let client = place.client(era).await;
+        let second = call(&client, "continue", json!({"workflow_id": id})).await;
+        assert_eq!(ids(&second["layer_results"]), ["c", "x"]);
+        assert_eq!(second["layer_results"][1]["output"], json!({"from": 1}));
+        assert_eq!(second["total_layers"], 4);
+        let third = call(&client, "continue", json!({"workflow_id": id})).await;
+        assert_eq!(ids(&third["next_layer"]), ["y"]);
+        let done = call(&client, "continue", json!({"workflow_id": id})).await;
+        assert_eq!(ids(&done["results"]), ["a", "b", "c", "d", "x", "y"]);
+        assert_eq!(done["results"][5]["layer_index"], 3);
+    }
+}
+
+#[tokio::test]
+async fn an_abort_gives_what_there_is_and_nothing_goes_on_after_it() {
+    let place = Place::new();
+    let client = place.client(Era::Legacy).await;
+    let first = call(&client, "execute_dag", layered(diamond())).await;
+    let id = &first["workflow_id"];
+    let second = call(&client, "continue", json!({"workflow_id": id})).await;
+    let client = place.client(Era::Modern).await;
+    let end = json!({"workflow_id": second["workflow_id"], "reason": "validation failed"});
+    let aborted = call(&client, "abort", end.clone()).await;
+    assert_eq!(aborted["status"], "aborted");
+    assert_eq!(
+        (&aborted["completed_layers"], &aborted["reason"]),
+        (&json!(2), &json!("validation failed"))
+    );
+    assert_eq!(ids(&aborted["partial_results"]), ["a", "b", "c"]);
+    for (tool, arguments) in [
+        ("abort", end),
+        ("continue", json!({"workflow_id": id})),
+        (
+            "replan",
+            json!({"workflow_id": id, "new_requirement": "x", "new_tasks": [{"id": "z", "tool": "t:echo"}]}),
+        ),
+    ] {
+        let error = refused(&client, tool, arguments).await;
+        assert_eq!(error["code"], -32602, "{error}");
+        assert_eq!(error["data"]["status"], "aborted", "{error}");
+    }
+}
+
+#[tokio::test]
+async fn parameters_are_no_layer() {
+    let client = Place::new().client(Era::Modern).await;
+    let dag = json!({"tasks": [
+        {"id": "a", "tool": "t:echo", "arguments": {"n": {"type": "parameter", "name": "n"}}},
+        {"id": "b", "tool": "t:echo", "arguments": {"m": "$OUTPUT[a].n"}}
+    ]});
+    let mut arguments = layered(dag);
+    arguments["parameters"] = json!({"n": 7});
+    let first = call(&client, "execute_dag", arguments.clone()).await;
+    assert_eq!(
+        (&first["layer_index"], &first["total_layers"]),
+        (&json!(0), &json!(2)),
+        "{first}"
+    );
+    assert_eq!(first["layer_results"][0]["output"], json!({"n": 7}));
+    let done = call(
+        &client,
+        "continue",
+        json!({"workflow_id": first["workflow_id"]}),
+    )
+    .await;
+    assert_eq!(done["results"][1]["output"], json!({"m": 7}));
+    assert_eq!(done["results"][1]["layer_index"], 1);
+    arguments.as_object_mut().unwrap().remove("parameters");
+    assert_eq!(
+        refused(&client, "execute_dag", arguments).await["code"],
+        -32602
+    );
+}
+
+#[tokio::test]
+async fn an_intent_runs_when_nothing_about_it_is_open() {
+    let client = Place::new().client(Era::Modern).await;
+    let told = call(&client, "execute_dag", json!({"intent": "echo"})).await;
+    assert_eq!(told["status"], "complete", "{told}");
+    let told = call(&client, "execute_dag", json!({"intent": "drop everything"})).await;
+    assert_eq!(told["status"], "suggestion");
+    for key in [
+        "suggested_dag",
+        "confidence",
+        "explanation",
+        "missing_arguments",
+    ] {
+        assert!(told.get(key).is_some(), "{key}: {told}");
+    }
+    let runs = call(&client, "runs_list", json!({})).await;
+    assert_eq!(runs["runs"].as_array().unwrap().len(), 1);
+}
+
+/// Long enough for what comes at once, short enough for what never comes.
+pub(super) const BRIEF: Duration = Duration::from_millis(200);

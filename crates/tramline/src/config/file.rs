@@ -1,0 +1,325 @@
+//! The configuration file: what an operator says once instead of by flags, each flaw at its place.
+
+use super::{Control, read_bounded};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tramline_builtin::HostPattern;
+use tramline_core::Value;
+use tramline_core::flaw::{Code, Flaw, Severity};
+use tramline_core::formats::document::{self, At};
+use tramline_core::text::{milliseconds, nearest, shown};
+use tramline_engine::{Pattern, Policy, Quota, Rate};
+
+/// Larger files are refused.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// The fields of the file.
+const FIELDS: [&str; 7] = [
+    "policy",
+    "control",
+    "quota",
+    "throttle",
+    "mcp_config",
+    "roots",
+    "hosts",
+];
+
+/// What a configuration file says. What it leaves out is as it is without a file.
+#[derive(Clone, Debug, Default)]
+pub struct File {
+    /// What may not be called, and what only after a person agreed.
+    pub policy: Policy,
+    /// How runs that agents bring are treated.
+    pub control: Control,
+    /// How much room all runs have.
+    pub quota: Quota,
+    /// How often tools may be called.
+    pub throttle: Vec<Rate>,
+    /// The clients' usual JSON with more servers.
+    pub mcp_config: Option<PathBuf>,
+    /// The directories in which files may be touched.
+    pub roots: Vec<PathBuf>,
+    /// The hosts that `http` may call.
+    pub hosts: Vec<HostPattern>,
+}
+
+/// A file that cannot be used, with its text.
+#[derive(Debug)]
+pub struct Flawed {
+    /// Its text.
+    pub text: String,
+    /// What is wrong with it.
+    pub flaws: Vec<Flaw>,
+}
+
+impl File {
+    /// Reads a file; paths in it are read against its directory.
+    pub fn read(path: &Path) -> Result<(Self, Vec<Flaw>), Result<Flawed, String>> {
+        let bytes = read_bounded(path, FILE_BYTES_MAX).map_err(Err)?;
+        let directory = path.parent().unwrap_or(Path::new(""));
+        Self::parse(&bytes, directory).map_err(|flaws| {
+            Ok(Flawed {
+                text: String::from_utf8_lossy(&bytes).into_owned(),
+                flaws,
+            })
+        })
+    }
+
+    /// Reads the text of a file that lies in a directory, with what is odd about it.
+    pub fn parse(bytes: &[u8], directory: &Path) -> Result<(Self, Vec<Flaw>), Vec<Flaw>> {
+        let tree = document::read(bytes)?;
+        let mut reader = Reader { flaws: Vec::new() };
+        let root = tree.root();
+        let mut file = Self::default();
+        if root.value.as_object().is_none() {
+            reader.wrong(root, "the file", "an object");
+        }
+        reader.unknown(root, "the file", &FIELDS);
+        reader.policy(root, &mut file.policy);
+        reader.control(root, &mut file.control);
+        reader.quota(root, &mut file.quota);
+        reader.throttle(root, &mut file.throttle);
+        let text = given(root, "mcp_config").and_then(|at| reader.text(at, "mcp_config"));
+        file.mcp_config = text.map(|path| directory.join(path));
+        let roots = reader.texts(root, "roots");
+        file.roots = roots.iter().map(|(root, _)| directory.join(root)).collect();
+        for (host, at) in reader.texts(root, "hosts") {
+            match host.parse() {
+                Ok(host) => file.hosts.push(host),
+                Err(bad) => reader.bad(at, bad.to_string()),
+            }
+        }
+        let mut flaws = reader.flaws;
+        flaws.sort_by_key(|flaw| (flaw.place.line, flaw.place.column));
+        let fatal = |flaw: &Flaw| flaw.code.severity() == Severity::Error;
+        if flaws.iter().any(fatal) {
+            return Err(flaws);
+        }
+        Ok((file, flaws))
+    }
+}
+
+/// What stands under a key, if anything but nothing does.
+fn given<'t>(at: At<'t>, key: &str) -> Option<At<'t>> {
+    at.get(key).filter(|field| !field.value.is_null())
+}
+
+/// Reads fields and collects what is wrong with them.
+struct Reader {
+    flaws: Vec<Flaw>,
+}
+
+impl Reader {
+    fn add(&mut self, code: Code, at: At<'_>, message: String, suggestion: Option<String>) {
+        self.flaws.push(Flaw {
+            code,
+            place: at.place(),
+            message,
+            suggestion,
+        });
+    }
+
+    fn bad(&mut self, at: At<'_>, message: String) {
+        self.add(Code::WrongType, at, message, None);
+    }
+
+    fn wrong(&mut self, at: At<'_>, name: &str, wanted: &str) {
+        let message = format!("`{name}` must be {wanted}, not {}", at.value.kind());
+        self.bad(at, message);
+    }
+
+    fn unknown(&mut self, at: At<'_>, owner: &str, known: &[&str]) {
+        for (slot, (key, _)) in at.fields().enumerate() {
+            if known.contains(&key.as_str()) {
+                continue;
+            }
+            let suggestion = match nearest(key, known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("known are {}", known.join(", ")),
+            };
+            // In an operator's rules a slip must not pass for nothing said.
+            self.flaws.push(Flaw {
+                code: Code::WrongType,
+                place: at.key_place(slot),
+                message: format!("{owner} has no field `{}`", shown(key)),
+                suggestion: Some(suggestion),
+            });
+        }
+    }
+
+    fn text<'t>(&mut self, at: At<'t>, name: &str) -> Option<&'t str> {
+        let text = at.value.as_str();
+        if text.is_none() {
+            self.wrong(at, name, "text");
+        }
+        text
+    }
+
+    fn texts<'t>(&mut self, at: At<'t>, key: &str) -> Vec<(&'t str, At<'t>)> {
+        let Some(list) = given(at, key) else {
+            return Vec::new();
+        };
+        if list.value.as_array().is_none() {
+            self.wrong(list, key, "a list");
+        }
+        let items = list.items();
+        items
+            .filter_map(|item| self.text(item, key).map(|text| (text, item)))
+            .collect()
+    }
+
+    fn section<'t>(&mut self, at: At<'t>, key: &str, known: &[&str]) -> Option<At<'t>> {
+        let section = given(at, key)?;
+        if section.value.as_object().is_none() {
+            self.wrong(section, key, "an object");
+            return None;
+        }
+        self.unknown(section, &format!("`{key}`"), known);
+        Some(section)
+    }
+
+    fn whole(&mut self, at: At<'_>, key: &str, least: u64) -> Option<u64> {
+        let field = given(at, key)?;
+        let number = field.value.as_u64().filter(|number| *number >= least);
+        if number.is_none() {
+            let message = format!("`{key}` must be a whole number from {least} on");
+            self.bad(field, message);
+        }
+        number
+    }
+
+    fn pattern(&mut self, (text, at): (&str, At<'_>)) -> Option<Pattern> {
+        match Pattern::parse(text) {
+            Ok(pattern) => Some(pattern),
+            Err(bad) => {
+                self.bad(at, bad.to_string());
+                None
+            }
+        }
+    }
+
+    fn policy(&mut self, root: At<'_>, policy: &mut Policy) {
+        let Some(at) = self.section(root, "policy", &["ask", "deny"]) else {
+            return;
+        };
+        for (key, patterns) in [("ask", &mut policy.ask), ("deny", &mut policy.deny)] {
+            for text in self.texts(at, key) {
+                patterns.extend(self.pattern(text));
+            }
+        }
+    }
+
+    fn control(&mut self, root: At<'_>, control: &mut Control) {
+        let Some(at) = self.section(root, "control", &["ttl", "commands_per_minute"]) else {
+            return;
+        };
+        if let Some(field) = given(at, "ttl") {
+            let ms = match field.value {
+                Value::String(text) => milliseconds(text),
+                other => other.as_u64(),
+            };
+            match ms.filter(|ms| *ms > 0) {
+                Some(ms) => control.ttl = Some(Duration::from_millis(ms)),
+                None => self.bad(field, "`ttl` must be a time such as 30m or 1h".into()),
+            }
+        }
+        if let Some(most) = self.whole(at, "commands_per_minute", 1) {
+            control.commands_per_minute = u32::try_from(most).unwrap_or(u32::MAX);
+        }
+    }
+
+    fn quota(&mut self, root: At<'_>, quota: &mut Quota) {
+        let Some(at) = self.section(root, "quota", &["open_runs", "journal_bytes"]) else {
+            return;
+        };
+        quota.runs_open_max = self.whole(at, "open_runs", 1);
+        quota.bytes_max = self.whole(at, "journal_bytes", 1);
+    }
+
+    fn throttle(&mut self, root: At<'_>, rates: &mut Vec<Rate>) {
+        let Some(list) = given(root, "throttle") else {
+            return;
+        };
+        if list.value.as_array().is_none() {
+            self.wrong(list, "throttle", "a list");
+        }
+        for item in list.items() {
+            if item.value.as_object().is_none() {
+                self.wrong(item, "throttle", "a list of objects");
+                continue;
+            }
+            self.unknown(item, "a throttle", &["pattern", "per_minute"]);
+            let pattern =
+                given(item, "pattern").and_then(|at| Some((self.text(at, "pattern")?, at)));
+            let pattern = pattern.and_then(|text| self.pattern(text));
+            let per_minute = self.whole(item, "per_minute", 1);
+            for key in ["pattern", "per_minute"] {
+                if given(item, key).is_none() {
+                    let message = format!("the `{key}` of a throttle is missing");
+                    self.add(Code::Missing, item, message, None);
+                }
+            }
+            if let (Some(pattern), Some(per_minute)) = (pattern, per_minute) {
+                rates.push(Rate {
+                    pattern,
+                    per_minute: u32::try_from(per_minute).unwrap_or(u32::MAX),
+                });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_read() {
+        let text = "policy:\n  ask: ['github:delete_*']\n  deny: ['*:drop*']\n\
+            control: { ttl: 30m, commands_per_minute: 60 }\nquota: { open_runs: 5, journal_bytes: 1000 }\n\
+            throttle:\n  - { pattern: 'github:*', per_minute: 30 }\nmcp_config: mcp.json\nroots: [docs]\n\
+            hosts: [api.example.com]\n";
+        let (file, odd) = File::parse(text.as_bytes(), Path::new("/etc/t")).unwrap();
+        assert!(odd.is_empty());
+        assert_eq!(file.policy.ask[0].as_str(), "github:delete_*");
+        assert_eq!(file.policy.deny.len(), 1);
+        assert_eq!(file.control.ttl, Some(Duration::from_secs(1_800)));
+        assert_eq!(file.control.commands_per_minute, 60);
+        assert_eq!(file.quota.runs_open_max, Some(5));
+        assert_eq!(file.throttle[0].per_minute, 30);
+        assert_eq!(
+            file.mcp_config.as_deref(),
+            Some(Path::new("/etc/t/mcp.json"))
+        );
+        assert_eq!(file.roots, [Path::new("/etc/t/docs")]);
+        assert_eq!(file.hosts.len(), 1);
+    }
+
+    #[test]
+    fn every_flaw_is_told_at_its_place() {
+        let text = "polcy: {}\npolicy:\n  ask: ['delete_*', 3]\n  denny: []\ncontrol:\n  ttl: soon\n  \
+            commands_per_minute: 0\nthrottle:\n  - { pattern: 'a:b' }\nroots: docs\n";
+        let flaws = File::parse(text.as_bytes(), Path::new("")).unwrap_err();
+        let places: Vec<_> = flaws
+            .iter()
+            .map(|flaw| (flaw.place.line, flaw.place.column))
+            .collect();
+        assert_eq!(
+            places,
+            [
+                (1, 1),
+                (3, 9),
+                (3, 21),
+                (4, 3),
+                (6, 8),
+                (7, 24),
+                (9, 5),
+                (10, 8)
+            ]
+        );
+        assert_eq!(
+            flaws[0].suggestion.as_deref(),
+            Some("did you mean `policy`?")
+        );
+    }
+}

@@ -1,0 +1,78 @@
+//! The token file: who may call over HTTP, a line for each.
+
+use super::read_bounded;
+use std::path::Path;
+use tramline_mcp::server::Named;
+
+/// Larger files are refused.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+/// Longer names are refused, in characters: they stand in journals.
+const NAME_CHARS_MAX: usize = 64;
+
+/// Reads lines of `name=token`; empty lines and those that begin with `#` say nothing.
+pub fn read(path: &Path) -> Result<Vec<Named>, String> {
+    let bytes = read_bounded(path, FILE_BYTES_MAX)?;
+    let text = String::from_utf8(bytes).map_err(|_| format!("{} is not text", path.display()))?;
+    parse(&text).map_err(|(line, says)| format!("{}:{line}: {says}", path.display()))
+}
+
+fn parse(text: &str) -> Result<Vec<Named>, (usize, &'static str)> {
+    let mut all: Vec<Named> = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let wrong = |says| (at + 1, says);
+        let (name, token) = line.split_once('=').ok_or(wrong("write name=token"))?;
+        let (name, token) = (name.trim(), token.trim());
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '@');
+        if name.is_empty() || name.len() > NAME_CHARS_MAX || !name.chars().all(plain) {
+            return Err(wrong("a name has letters, digits and . _ - @, at most 64"));
+        }
+        if token.is_empty() {
+            return Err(wrong("the token is empty"));
+        }
+        if all.iter().any(|known| known.name == name) {
+            return Err(wrong("this name stands here twice"));
+        }
+        if all.iter().any(|known| known.token == token) {
+            return Err(wrong(
+                "this token stands here twice: each is one caller's alone",
+            ));
+        }
+        all.push(Named {
+            name: name.into(),
+            token: token.to_owned(),
+        });
+    }
+    if all.is_empty() {
+        return Err((1, "there is no name=token in it"));
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_tokens_are_read_and_slips_are_told_by_line() {
+        let read = parse("# who\n\nann = a1\nbob=b=2\n").unwrap();
+        assert_eq!(
+            (read[0].name.as_str(), read[0].token.as_str()),
+            ("ann", "a1")
+        );
+        assert_eq!(read[1].token, "b=2");
+        for (text, line) in [
+            ("", 1),
+            ("ann", 1),
+            ("ann=\n", 1),
+            ("a=1\na=2", 2),
+            ("a=1\nb=1", 2),
+            ("a b=1", 1),
+        ] {
+            assert_eq!(parse(text).unwrap_err().0, line, "{text}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The same from the command line: continue, replan, approve, reject, abort, fork, audit.
+
+use super::{Desk, Over, layered, two};
+use serde_json::{Value, json};
+
+fn ran(desk: &Desk, words: &[&str]) -> (i32, Value, String) {
+    let done = desk.place.run(words);
+    let printed = serde_json::from_str(&done.out()).unwrap_or(Value::Null);
+    (done.code(), printed, done.err())
+}
+
+#[test]
+fn a_workflow_goes_on_from_the_command_line() {
+    let desk = Desk::new(Over::Stdio);
+    let first = desk.call("execute_dag", layered(two()));
+    let id = first["workflow_id"].as_str().unwrap();
+    let shown = desk.place.run(&["runs", "show", id]);
+    assert!(
+        shown
+            .out()
+            .contains(first["checkpoint_id"].as_str().unwrap()),
+        "{}",
+        shown.out()
+    );
+    let tasks =
+        r#"[{"id": "more", "tool": "u:echo", "arguments": {"n": 1}, "depends_on": ["task-2"]}]"#;
+    let (code, told, err) = ran(
+        &desk,
+        &[
+            "runs", "replan", id, "--tasks", tasks, "--why", "closer", "--json",
+        ],
+    );
+    assert_eq!((code, &told["status"]), (0, &json!("replanned")), "{err}");
+    let (code, told, err) = ran(&desk, &["runs", "continue", id, "--json"]);
+    assert_eq!(
+        (code, &told["status"]),
+        (4, &json!("paused")),
+        "{told} {err}"
+    );
+    let (code, told, err) = ran(&desk, &["runs", "continue", id, "--json"]);
+    assert_eq!(
+        (code, &told["status"]),
+        (0, &json!("completed")),
+        "{told} {err}"
+    );
+    let flawed = r#"[{"id": "x", "tool": "u:echo", "depends_on": ["nowhere"]}]"#;
+    let (code, _, err) = ran(&desk, &["runs", "replan", id, "--tasks", flawed]);
+    assert!(code == 2 && err.contains("nowhere"), "{err}");
+    let point = first["checkpoint_id"].as_str().unwrap();
+    let (code, forked, err) = ran(&desk, &["runs", "fork", id, "--at", point, "--json"]);
+    assert_eq!(
+        (code, &forked["status"]),
+        (4, &json!("paused")),
+        "{forked} {err}"
+    );
+    let again = forked["run_id"].as_str().unwrap();
+    let (code, told, err) = ran(&desk, &["runs", "continue", again, "--json"]);
+    assert_eq!(
+        (code, &told["status"]),
+        (0, &json!("completed")),
+        "{told} {err}"
+    );
+}
+
+#[test]
+fn decisions_are_made_and_all_of_it_is_in_the_audit() {
+    let desk = Desk::new(Over::Stdio);
+    let risky = || json!({"workflow": [{"id": "a", "tool": "u:echo", "approval": true}]});
+    let asked = desk.call("execute_dag", risky());
+    let id = asked["workflow_id"].as_str().unwrap();
+    let (code, told, err) = ran(&desk, &["runs", "approve", id, "--why", "fine", "--json"]);
+    assert_eq!((code, &told["status"]), (0, &json!("answered")), "{err}");
+    let (code, told, _) = ran(&desk, &["runs", "resume", id, "--json"]);
+    assert_eq!((code, &told["status"]), (0, &json!("completed")));
+    let asked = desk.call("execute_dag", risky());
+    let second = asked["workflow_id"].as_str().unwrap();
+    let point = asked["checkpoint_id"].as_str().unwrap();
+    let (code, ..) = ran(&desk, &["runs", "reject", point, "--why", "no"]);
+    assert_eq!(code, 0);
+    let (code, _, err) = ran(&desk, &["runs", "approve", point]);
+    assert!(code == 2, "{err}");
+    desk.call("continue", json!({"workflow_id": "run_unknown"}));
+    let audit = desk.place.run(&["audit"]).out();
+    let notes: Vec<Value> = audit
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let told: Vec<_> = notes
+        .iter()
+        .map(|note| {
+            (
+                note["command"].as_str().unwrap(),
+                note["result"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("execute_dag", "approval_required"),
+            ("approve", "answered"),
+            ("execute_dag", "approval_required"),
+            ("reject", "answered"),
+            ("approve", "refused"),
+            ("continue", "refused"),
+        ]
+    );
+    assert_eq!(notes[1]["why"], "fine");
+    assert!(notes[1]["by"].is_string() && notes[1]["at_ms"].is_number());
+    let of_second = desk
+        .place
+        .run(&["audit", "--run", second, "--since", "1h"])
+        .out();
+    assert_eq!(of_second.lines().count(), 3);
+    assert_eq!(desk.place.run(&["audit", "--since", "soon"]).code(), 2);
+}

@@ -1,0 +1,74 @@
+//! Ten thousand workflows that wait, over a restart.
+
+use super::{Desk, Over, layered, post, two};
+use crate::served::Http;
+use serde_json::json;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tramline::core::Value;
+use tramline::core::formats::{Elsewhere, Hint, json_dag};
+use tramline::core::journal::Policy;
+use tramline::engine::testing::FakeTools;
+use tramline::engine::{Ended, Engine, Options, Start};
+use tramline::store::Sqlite;
+
+const COUNT: usize = 10_000;
+/// What a server may hold that has nothing to do: workflows that wait cost it nothing.
+const BYTES_MAX: u64 = 128 << 20;
+/// So many begin at once.
+const AT_ONCE: usize = 500;
+
+/// Leaves workflows behind that wait after their first layer.
+async fn leave_waiting(desk: &Desk) -> String {
+    let store = Sqlite::open(desk.place.data.path()).unwrap();
+    let engine = Engine::new(
+        Arc::new(store),
+        Arc::new(FakeTools::usual("u")),
+        Options::default(),
+    );
+    let hint = Hint {
+        elsewhere: Elsewhere::Any,
+        ..Hint::default()
+    };
+    let tasks = Value::from_json(&json!({"tasks": two()}).to_string()).unwrap();
+    let graph = json_dag::read_value(&tasks, hint).unwrap().workflows[0].clone();
+    let mut last = String::new();
+    for _ in 0..COUNT / AT_ONCE {
+        let mut handles = Vec::new();
+        for _ in 0..AT_ONCE {
+            let mut start = Start::new(graph.clone(), Value::object::<&str>([]));
+            start.policy = Policy::Layered;
+            start.ttl_ms = Some(3_600_000);
+            handles.push(engine.start(start).await.unwrap());
+        }
+        for handle in handles {
+            last = handle.run.to_string();
+            assert!(matches!(handle.ended().await.unwrap(), Ended::Paused(_)));
+        }
+    }
+    engine.close().await;
+    last
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_thousand_paused_workflows_survive_and_the_first_continue_is_quick() {
+    let desk = Desk::new(Over::Http);
+    let last = leave_waiting(&desk).await;
+    let began = Instant::now();
+    let server = Http::start(desk.command());
+    let up = began.elapsed();
+    // The downstream server is started by this one, so that the next tells of the store alone.
+    let warm = json!({"name": "execute_dag", "arguments": layered(two())});
+    post(&server, &warm, None);
+    let began = Instant::now();
+    let go = json!({"name": "continue", "arguments": {"workflow_id": last}});
+    let done = post(&server, &go, None);
+    let took = began.elapsed();
+    assert_eq!(done["status"], "complete", "{done}");
+    let bytes = server.resident_bytes();
+    println!("up after {up:?}, continued in {took:?}, {bytes:?} bytes resident");
+    assert!(bytes.is_none_or(|bytes| bytes < BYTES_MAX), "{bytes:?}");
+    // Some milliseconds; a debug build on a busy machine takes longer.
+    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert!(up < Duration::from_secs(10), "{up:?}");
+}
