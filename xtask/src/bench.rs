@@ -1,4 +1,4 @@
-//! `cargo xtask bench engine`, `bench expr`, `bench graphs`: build what is measured as it is
+//! `cargo xtask bench` of `engine`, `expr`, `graphs`, `control`: build what is measured as it is
 //! shipped, and measure it.
 
 use crate::{paths, shell};
@@ -6,7 +6,14 @@ use anyhow::{Result, bail, ensure};
 use std::process::Command;
 
 /// What can be measured.
-const SUBJECTS: &[&str] = &["engine", "expr", "graphs"];
+const SUBJECTS: &[&str] = &["engine", "expr", "graphs", "control"];
+
+/// Engines that keep checkpoints, which ours is measured next to.
+const ENGINES: &[&str] = &[
+    "langgraph==1.2.20",
+    "langgraph-checkpoint-sqlite==3.1.2",
+    "dbos==3.3.0",
+];
 
 /// Another server of YAML graphs, which ours is measured next to.
 const PEER: (&str, &str) = ("mcpgraph", "0.1.23");
@@ -17,6 +24,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         Some((subject, rest)) if subject == "engine" => engine(rest),
         Some((subject, rest)) if subject == "expr" => expr(rest),
         Some((subject, rest)) if subject == "graphs" => graphs(rest),
+        Some((subject, rest)) if subject == "control" => control(rest),
         Some((other, _)) => bail!("there is nothing called `{other}` to measure; {}", known()),
         None => bail!("name what to measure; {}", known()),
     }
@@ -88,6 +96,41 @@ fn graphs(arguments: &[String]) -> Result<()> {
         Command::new(measures)
             .arg("--peer")
             .arg(program)
+            .args(arguments),
+    )
+}
+
+fn control(arguments: &[String]) -> Result<()> {
+    let venv = paths::target().join("bench/venv");
+    let python = venv.join("bin/python");
+    let stamp = venv.join("engines");
+    let wanted = ENGINES.join("\n");
+    if !std::fs::read_to_string(&stamp).is_ok_and(|found| found == wanted) {
+        shell::run(
+            Command::new("python3")
+                .args(["-m", "venv", "--clear"])
+                .arg(&venv),
+        )?;
+        let pip = [
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+        ];
+        shell::run(Command::new(&python).args(pip).args(ENGINES))?;
+        std::fs::write(&stamp, wanted)?;
+    }
+    let what = "build --quiet --release --package tramline-bench --no-default-features \
+                --features control --bin tramline-bench-control";
+    shell::run(&mut shell::cargo(
+        &what.split_whitespace().collect::<Vec<_>>(),
+    ))?;
+    let measures = paths::target().join("release/tramline-bench-control");
+    shell::run(
+        Command::new(measures)
+            .arg("--python")
+            .arg(python)
             .args(arguments),
     )
 }
