@@ -14,7 +14,7 @@ use tramline_core::journal::{self, Entry, Event, Outcome, TooLarge};
 use tramline_core::run::Run;
 
 /// So many recorded events are sent even if nothing waits for them: bounds what is recomputed.
-const BATCH_EVENTS_MAX: usize = 256;
+const BATCH_EVENTS_MAX: usize = 2_048;
 /// So many recorded bytes are sent even if nothing waits for them: bounds memory.
 const BATCH_BYTES_MAX: usize = 1 << 20;
 
