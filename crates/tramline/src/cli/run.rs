@@ -166,7 +166,13 @@ pub(super) async fn follow(
         }
     }
     let json = manner.json.then_some(manner.more);
-    tell(graph, &run, ended?, json)
+    match ended? {
+        Ended::Finished(outcome @ Outcome::Completed { .. }) => {
+            tell(graph, &run, Ended::Finished(outcome), json)
+        }
+        // What it names may have been added while it ran.
+        other => tell(&engine.load(&run).await?.run.graph, &run, other, json),
+    }
 }
 
 type Ending<'a> = std::pin::Pin<&'a mut dyn Future<Output = Result<Ended, Fault>>>;

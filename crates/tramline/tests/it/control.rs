@@ -334,7 +334,7 @@ fn a_layer_that_was_cut_off_is_finished_by_the_next_server() {
     talk.send_call("execute_dag", &layered(tasks));
     let id = loop {
         let listed = desk.place.run(&["runs", "--json"]).out();
-        if let Some(at) = listed.find("run_") {
+        if let Some(at) = listed.find("run_0") {
             break listed[at..at + 30].to_owned();
         }
     };
