@@ -70,8 +70,11 @@ pub(crate) fn sleep(call: &Call, cancelled: &Receiver<()>) -> Option<Value> {
     Some(wire::text(format!("slept {ms} ms")))
 }
 
-/// Waits for a cancellation, and does not even answer that.
-pub(crate) fn hang(_: &Call, cancelled: &Receiver<()>) -> Option<Value> {
+/// Waits for a cancellation, and does not even answer that. With `told`, the log says that it began.
+pub(crate) fn hang(call: &Call, cancelled: &Receiver<()>) -> Option<Value> {
+    if call.number("told", 0) > 0 {
+        let _ = wire::log(&json!({"hangs": call.key}));
+    }
     let _ = cancelled.recv();
     None
 }
