@@ -75,7 +75,7 @@ fn dag() -> Result<Arc<Graph>> {
 
 /// Runs a workflow to its end, going on after each layer.
 async fn walk(engine: Engine, graph: Arc<Graph>) -> Result<()> {
-    let mut start = Start::new(graph, Value::Null);
+    let mut start = Start::new(graph, Value::from(json!({})));
     start.policy = Policy::Layered;
     let mut handle = engine.start(start).await?;
     loop {
