@@ -141,6 +141,30 @@ impl Code {
         }
     }
 
+    /// Whether such a problem may be there only because something else could not be read.
+    pub(crate) fn may_follow(self) -> bool {
+        match self {
+            Self::Unreachable | Self::DeadEnd | Self::NoExit | Self::NoEntry => true,
+            Self::Unreadable
+            | Self::Syntax
+            | Self::Missing
+            | Self::WrongType
+            | Self::UnknownField
+            | Self::UnknownKind
+            | Self::Duplicate
+            | Self::UnknownNode
+            | Self::JoinOnCycle
+            | Self::BadExpression
+            | Self::BadRule
+            | Self::UnknownServer
+            | Self::UnknownTool
+            | Self::BadSchema
+            | Self::BadServer
+            | Self::TooMany
+            | Self::Unsupported => false,
+        }
+    }
+
     /// Whether a document with this flaw can be used all the same.
     pub fn severity(self) -> Severity {
         match self {

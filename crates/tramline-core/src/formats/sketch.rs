@@ -107,7 +107,7 @@ impl<'t> Sketch<'t> {
             Err(problems) => (None, problems),
         };
         for problem in problems {
-            if !(self.broken && follows(problem.code)) {
+            if !(self.broken && (problem.code.may_follow() || problem.code == Code::JoinOnCycle)) {
                 flaws.push(self.flaw(problem));
             }
         }
@@ -177,31 +177,6 @@ fn info(workflow: &Workflow) -> ServerInfo {
             .clone()
             .unwrap_or_else(|| workflow.name.clone()),
         instructions: workflow.description.clone(),
-    }
-}
-
-/// Whether a problem may be there only because something else could not be read.
-fn follows(code: Code) -> bool {
-    match code {
-        Code::Unreachable | Code::DeadEnd | Code::NoExit | Code::NoEntry | Code::JoinOnCycle => {
-            true
-        }
-        Code::Unreadable
-        | Code::Syntax
-        | Code::Missing
-        | Code::WrongType
-        | Code::UnknownField
-        | Code::UnknownKind
-        | Code::Duplicate
-        | Code::UnknownNode
-        | Code::BadExpression
-        | Code::BadRule
-        | Code::UnknownServer
-        | Code::UnknownTool
-        | Code::BadSchema
-        | Code::BadServer
-        | Code::TooMany
-        | Code::Unsupported => false,
     }
 }
 

@@ -9,7 +9,7 @@ use tramline_core::journal::{Answer, Outcome, Pause};
 use tramline_core::{Str, Value};
 use tramline_engine::seams::Status;
 use tramline_engine::testing::MemoryStore;
-use tramline_engine::{Ended, Engine, Fault, Start};
+use tramline_engine::{Ended, Engine, Fault, Start, clock};
 
 /// `ask` asks twice, `outer` calls it.
 fn workflows() -> Vec<Arc<Graph>> {
@@ -51,6 +51,14 @@ async fn pass(ms: u64) {
     tokio::time::sleep(Duration::from_millis(ms)).await;
 }
 
+/// Lets time pass until a run's own time is over.
+async fn until_due(engine: &Engine, run: &RunId) {
+    let due = engine.load(run).await.unwrap().run.expires_ms().unwrap();
+    while clock::now_ms() <= due {
+        pass(1).await;
+    }
+}
+
 async fn status(engine: &Engine, run: &RunId) -> Status {
     let row = engine.store().row(run).await.unwrap();
     row.unwrap().head.status
@@ -66,7 +74,7 @@ async fn what_waits_too_long_is_over_and_the_rest_stays() {
     let (long, _) = waiting(&mine, graph, Some(60_000)).await;
     let (never, _) = waiting(&mine, graph, None).await;
     assert_eq!(mine.expire().await.unwrap(), 0);
-    pass(60).await;
+    until_due(&mine, &short.run).await;
     // Whoever looks need not be who started it.
     let other = engine(&store.process(), &tools);
     assert_eq!(other.expire().await.unwrap(), 1);
@@ -91,7 +99,7 @@ async fn who_comes_too_late_is_told_though_nobody_looked() {
     let (store, tools) = (MemoryStore::new(), tools());
     let engine = engine(&store, &tools);
     let (asked, _) = waiting(&engine, &workflows()[0], Some(20)).await;
-    pass(40).await;
+    until_due(&engine, &asked.run).await;
     let fault = engine.approve(&asked, true, "me".into(), None).await;
     assert!(matches!(fault, Err(Fault::Expired { .. })), "{fault:?}");
     assert_eq!(status(&engine, &asked.run).await, Status::Aborted);
@@ -121,11 +129,11 @@ async fn a_run_is_used_as_long_as_the_one_it_waits_for() {
     let (store, tools) = (MemoryStore::new(), tools());
     let all = workflows();
     let engine = engine_among(&store, &tools, &all);
-    let (outer, pause) = waiting(&engine, &all[1], Some(400)).await;
+    let (outer, pause) = waiting(&engine, &all[1], Some(2_000)).await;
     let Pause::Child { run: child, .. } = pause else {
         panic!("{pause:?}")
     };
-    pass(250).await;
+    pass(1_000).await;
     let inner = engine.load(&child).await.unwrap().run;
     let asked = Checkpoint {
         run: child.clone(),
@@ -137,10 +145,21 @@ async fn a_run_is_used_as_long_as_the_one_it_waits_for() {
         .unwrap();
     let handle = engine.resume(&child).await.unwrap();
     assert!(matches!(handle.ended().await.unwrap(), Ended::Paused(_)));
-    pass(200).await;
+    until_due(&engine, &outer.run).await;
     assert_eq!(engine.expire().await.unwrap(), 0);
-    pass(400).await;
-    assert_eq!(engine.expire().await.unwrap(), 1);
+    // From the last use of the one it waits for, its time begins anew, and ends once.
+    let used = engine.load(&child).await.unwrap().run.updated_ms;
+    let ended = async {
+        loop {
+            match engine.expire().await.unwrap() {
+                0 => pass(1).await,
+                ended => return ended,
+            }
+        }
+    };
+    let ended = tokio::time::timeout(Duration::from_secs(20), ended).await;
+    assert_eq!(ended.unwrap(), 1);
+    assert!(clock::now_ms() >= used + 2_000);
     assert_eq!(status(&engine, &outer.run).await, Status::Aborted);
     assert_eq!(status(&engine, &child).await, Status::Aborted);
 }

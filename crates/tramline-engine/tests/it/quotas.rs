@@ -14,6 +14,9 @@ use tramline_engine::seams::{Call, Hints, Tools};
 use tramline_engine::testing::{FakeTools, MemoryStore, tools_contract};
 use tramline_engine::{Ended, Engine, Fault, Options, Pattern, Quota, Rate, Start, Throttle};
 
+/// Longer than counts are kept, on any machine.
+const SOON: Duration = Duration::from_secs(20);
+
 fn tasks() -> Arc<Graph> {
     Tasks {
         waits_for: vec![vec![]],
@@ -66,8 +69,18 @@ async fn no_more_runs_are_open_than_there_is_room_for() {
     for handle in handles {
         handle.ended().await.unwrap();
     }
-    tokio::time::sleep(Duration::from_millis(120)).await;
-    begin().await.unwrap().ended().await.unwrap();
+    // What is open is counted now and then; soon there is room again.
+    let room = async {
+        loop {
+            match begin().await {
+                Ok(handle) => return handle,
+                Err(Fault::Quota(_)) => tokio::task::yield_now().await,
+                Err(fault) => panic!("{fault}"),
+            }
+        }
+    };
+    let begun = tokio::time::timeout(SOON, room).await.unwrap();
+    begun.ended().await.unwrap();
 }
 
 #[tokio::test]
@@ -78,11 +91,17 @@ async fn no_run_begins_when_the_journals_are_full() {
     };
     let engine = bounded(tools(), quota);
     let begin = || engine.start(Start::new(tasks(), Value::Null));
-    begin().await.unwrap().ended().await.unwrap();
-    tokio::time::sleep(Duration::from_millis(1_050)).await;
-    let Err(Fault::Quota(why)) = begin().await else {
-        panic!("there was room")
+    // What there is is counted now and then; soon there is no room.
+    let full = async {
+        loop {
+            match begin().await {
+                Ok(handle) => drop(handle.ended().await.unwrap()),
+                Err(Fault::Quota(why)) => return why,
+                Err(fault) => panic!("{fault}"),
+            }
+        }
     };
+    let why = tokio::time::timeout(SOON, full).await.unwrap();
     assert!(why.contains("bytes"), "{why}");
 }
 

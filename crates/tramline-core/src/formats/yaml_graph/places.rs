@@ -27,7 +27,7 @@ pub(super) fn build(
         ends(tool, told(Code::NoEntry), told(Code::NoExit), flaws);
     }
     for problem in problems {
-        if !(broken && follows(problem.code)) {
+        if !(broken && problem.code.may_follow()) {
             flaws.push(flaw(problem, tool, &edges));
         }
     }
@@ -52,30 +52,6 @@ fn ends(tool: &Tool<'_>, no_entry: bool, no_exit: bool, flaws: &mut Flaws) {
             format!("`{name}` has no exit"),
             "add a node with `type: exit`",
         );
-    }
-}
-
-/// Whether a problem may be there only because something else could not be read.
-fn follows(code: Code) -> bool {
-    match code {
-        Code::Unreachable | Code::DeadEnd | Code::NoExit | Code::NoEntry => true,
-        Code::Unreadable
-        | Code::Syntax
-        | Code::Missing
-        | Code::WrongType
-        | Code::UnknownField
-        | Code::UnknownKind
-        | Code::Duplicate
-        | Code::UnknownNode
-        | Code::JoinOnCycle
-        | Code::BadExpression
-        | Code::BadRule
-        | Code::UnknownServer
-        | Code::UnknownTool
-        | Code::BadSchema
-        | Code::BadServer
-        | Code::TooMany
-        | Code::Unsupported => false,
     }
 }
 
