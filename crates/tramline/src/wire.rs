@@ -185,7 +185,8 @@ pub fn open<'d>(
 
 /// A document's workflows as others can call them. They run where their caller runs.
 pub fn callables(document: &Document) -> impl Iterator<Item = Callable> + '_ {
-    document.workflows.iter().map(|graph| Callable {
+    let all = document.workflows.iter().chain(&document.companions);
+    all.map(|graph| Callable {
         graph: Arc::clone(graph),
         origin: Value::Null,
     })

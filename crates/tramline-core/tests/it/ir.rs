@@ -145,7 +145,7 @@ fn a_batch_is_a_call_for_each_item() {
         matches!(&each.items, Template::Expr(source) if source.starts_with("list.entries ?? "))
     );
     let retry = node.retry.unwrap();
-    assert_eq!((retry.max, retry.wait_ms), (2, 500));
+    assert_eq!((retry.max, retry.wait_ms), (1, 500));
     let Action::Call {
         arguments: Template::Object(fields),
         ..

@@ -58,6 +58,7 @@ pub fn write(servers: &Value, workflow: &Workflow) -> Written {
         entry,
         ids: workflow.nodes.iter().map(|node| node.id.as_str()).collect(),
         item: None,
+        inputs: inputs.keys().cloned().collect(),
         used: Vec::new(),
         exits: exits.map(|node| node.id.as_str()).collect(),
         spelt: false,
@@ -131,7 +132,8 @@ struct Writer<'a> {
     ids: HashSet<&'a str>,
     /// What the item is called in the node that is being written.
     item: Option<Str>,
-    /// The inputs that were referred to.
+    /// The inputs that are declared, and those that were referred to.
+    inputs: HashSet<Str>,
     used: Vec<Str>,
     exits: HashSet<&'a str>,
     /// Whether the ends are written: a node that leads nowhere else needs none.
@@ -200,6 +202,9 @@ impl Writer<'_> {
         let mut map = Map::new();
         map.insert("id", node.id.clone().into());
         map.insert("type", kind.into());
+        if let Some(purpose) = &node.purpose {
+            map.insert("purpose", purpose.clone().into());
+        }
         if params.as_object().is_some_and(|params| !params.is_empty()) {
             map.insert("params", params);
         }
@@ -302,6 +307,7 @@ impl Writer<'_> {
                     (!json.contains("??") && !json.contains('{')).then_some(json)?
                 }
                 Operand::Path(path) => self.path(path)?,
+                Operand::Source(_) => return None,
             });
         }
         Some(format!("{SIGN}{}}}", parts.join(" ?? ")))
@@ -327,7 +333,8 @@ impl Writer<'_> {
                 return None;
             }
             self.used.push(root.clone());
-        } else if !self.ids.contains(root.as_str()) {
+        } else if !self.ids.contains(root.as_str()) || self.inputs.contains(root) {
+            // An input of that name would be meant instead.
             return None;
         }
         let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
