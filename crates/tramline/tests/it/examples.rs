@@ -76,7 +76,7 @@ fn cases() -> Vec<Case> {
 fn engine(store: MemoryStore, case: &Case) -> Engine {
     let allowed = Allowed {
         roots: vec![root()],
-        hosts: Vec::new(),
+        ..Allowed::default()
     };
     let builtin = Arc::new(Builtin::new(allowed).unwrap());
     let tools = Toolbox::new(Arc::new(FakeTools::new())).with(SERVER, builtin);
