@@ -18,7 +18,7 @@ use tramline_core::{Map, Str, Value};
 const COMPANIONS_MAX: usize = 100;
 
 /// Reads the documents that a document calls by path, and those that they call.
-pub(crate) fn read(
+pub fn read(
     path: &Path,
     document: &mut Document,
     elsewhere: Elsewhere<'_>,

@@ -37,7 +37,7 @@
 //! an example for each use in `examples/`.
 
 pub mod cli;
-mod companions;
+pub mod companions;
 pub mod config;
 pub mod library;
 pub mod wire;

@@ -48,7 +48,8 @@ async fn prompts_reach_the_model() {
     let dir = tempfile::tempdir().unwrap();
     let model = parrot("good day");
     let tools = builtin(dir.path(), &[]).with_model(Arc::clone(&model) as _);
-    let arguments = r#"{"prompt":"greet","system":"be kind","model":"m","max_tokens":50,"temperature":0.5}"#;
+    let arguments =
+        r#"{"prompt":"greet","system":"be kind","model":"m","max_tokens":50,"temperature":0.5}"#;
     let done = call(&tools, "llm", arguments).await.unwrap();
     assert_eq!(
         done.to_json(),

@@ -17,6 +17,7 @@ mod called;
 mod declared;
 mod editor;
 mod loops;
+mod names;
 mod nodes;
 mod retry;
 mod templates;
@@ -25,6 +26,7 @@ mod ways;
 mod write;
 
 pub use editor::json_schema;
+pub(in crate::formats) use write::document as written;
 pub use write::write;
 
 /// The fields of a document.
@@ -72,7 +74,7 @@ pub(super) fn read_tree(tree: &Tree, hint: Hint<'_>) -> Result<Document, Vec<Fla
         ..Workflow::default()
     };
     let known = types::known_servers(&servers, hint.elsewhere);
-    let names = templates::Names::of(list, inputs);
+    let names = names::Names::of(list, inputs);
     let mut sketch = Sketch::new(workflow, root);
     sketch.add(
         Node::new(names.entry.clone(), Action::Entry),
@@ -88,7 +90,7 @@ pub(super) fn read_tree(tree: &Tree, hint: Hint<'_>) -> Result<Document, Vec<Fla
     ways::start(root, list, &names, &mut sketch, &mut flaws);
     let ends = ways::read(root, list, &names, &mut sketch, &mut flaws);
     declared::end(root, &names, ends, &mut sketch, &mut flaws);
-    loops::weave(loops, &names, &mut sketch);
+    loops::weave(loops, list.items().len(), &names, &mut sketch);
     sketch.broken = flaws.fatal_since(before);
     sketch.finish(servers, hint.elsewhere, flaws)
 }

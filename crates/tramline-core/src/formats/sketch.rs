@@ -159,7 +159,7 @@ impl<'t> Sketch<'t> {
             code: problem.code,
             place,
             message: problem.message,
-            suggestion: problem.suggestion,
+            suggestion: problem.suggestion.or_else(|| advice(problem.code)),
         }
     }
 
@@ -179,6 +179,19 @@ impl<'t> Sketch<'t> {
             Part::Schema(_) | Part::Time => sources.id,
         }
     }
+}
+
+/// What to do about a flaw whose finder has nothing to say to that.
+fn advice(code: Code) -> Option<String> {
+    const ADVICE: [(Code, &str); 2] = [
+        (
+            Code::BadExpression,
+            "see docs.jsonata.org for what an expression may say",
+        ),
+        (Code::BadRule, "see jsonlogic.com for what a rule may say"),
+    ];
+    let advice = ADVICE.iter().find(|(of, _)| *of == code);
+    advice.map(|(_, advice)| (*advice).to_owned())
 }
 
 /// A document of one workflow speaks for itself by that workflow's name.

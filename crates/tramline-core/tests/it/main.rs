@@ -10,5 +10,6 @@ mod dialects;
 mod editor;
 mod hostile;
 mod ir;
+mod markdown;
 mod shared;
 mod written;

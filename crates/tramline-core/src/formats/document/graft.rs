@@ -153,8 +153,15 @@ impl<'t, 'f> Grafting<'t, 'f> {
         let text = shielded(self.text.get(bytes)?);
         let mut flaws = Flaws::default();
         let built = yaml::parse(&text, &mut flaws);
+        let last = text.lines().count().max(1);
         for mut flaw in flaws.sorted() {
             let place = &mut flaw.place;
+            if place.line > last {
+                // The end of the piece, which the parser takes for a line of its own.
+                let length = text.lines().last().unwrap_or_default().chars().count();
+                (place.line, place.column) = (last, length.max(1));
+                (place.end_line, place.end_column) = (last, length.max(1) + 1);
+            }
             for (line, column) in [
                 (&mut place.line, &mut place.column),
                 (&mut place.end_line, &mut place.end_column),

@@ -1,7 +1,8 @@
 //! `batch`: one call for each of many items, one after the other or side by side.
 
+use super::names::Names;
 use super::retry::wait_ms;
-use super::templates::{Names, Reader};
+use super::templates::Reader;
 use crate::formats::Flaws;
 use crate::formats::document::At;
 use crate::formats::sketch::Sources;

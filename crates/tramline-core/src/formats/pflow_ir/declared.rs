@@ -1,6 +1,7 @@
 //! Declared inputs and outputs: what a run is given and what it gives back.
 
-use super::templates::{Names, Reader};
+use super::names::Names;
+use super::templates::Reader;
 use super::ways::End;
 use crate::flaw::Code;
 use crate::formats::Flaws;

@@ -4,7 +4,8 @@
 //! one that remembers how often the node had run before, one that puts the inputs of the next round
 //! together, one that chooses whether there is another, and one that says why there is none.
 
-use super::templates::{Locals, Names, Reader, source};
+use super::names::{Locals, Names, source};
+use super::templates::{Reader, SIGN};
 use crate::flaw::Code;
 use crate::formats::Flaws;
 use crate::formats::document::At;
@@ -38,7 +39,7 @@ impl Ids {
     /// Ids that nobody has.
     pub(super) fn of(id: &str, is_taken: impl Fn(&str) -> bool) -> Self {
         let free = |what: &str| {
-            let mut name = format!("{id}~{what}");
+            let mut name = format!("{id}-{what}");
             while is_taken(&name) {
                 name.push('_');
             }
@@ -151,7 +152,24 @@ fn condition<'t>(at: At<'t>, names: &Names<'t>, hint: &str, flaws: &mut Flaws) -
         }
     };
     let before = flaws.count();
-    match Reader::new(names, flaws).template(field) {
+    // One reference keeps its type; several are a text, which is always true.
+    let single = |text: &str| text.starts_with(SIGN) && text.matches(SIGN).count() == 1;
+    let single = field
+        .value
+        .as_str()
+        .is_some_and(|text| single(text) && text.ends_with('}'));
+    let template = Reader::new(names, flaws).template(field);
+    match template {
+        Template::Expr(_) if !single => {
+            fields::wrong(
+                field,
+                "the condition",
+                "a single `${node.key}`",
+                hint,
+                flaws,
+            );
+            None
+        }
         Template::Expr(source) if holds => Some(format!("$boolean({source})")),
         Template::Expr(source) => Some(format!("$not($boolean({source}))")),
         Template::Literal(_) | Template::Object(_) | Template::Array(_) => {
@@ -184,13 +202,24 @@ pub(super) fn mapping<'t>(
         .collect()
 }
 
-/// Weaves loops into a graph whose ways are all there.
-pub(super) fn weave<'t>(loops: Vec<Loop<'t>>, names: &Names<'t>, sketch: &mut Sketch<'t>) {
+/// Weaves loops into a graph whose ways are all there. What they add stands behind the document's
+/// own nodes, of which there are `count`.
+pub(super) fn weave<'t>(
+    loops: Vec<Loop<'t>>,
+    count: usize,
+    names: &Names<'t>,
+    sketch: &mut Sketch<'t>,
+) {
+    let begin = (count + 1).min(sketch.workflow.nodes.len());
+    let nodes = sketch.workflow.nodes.split_off(begin);
+    let sources = sketch.sources.split_off(begin);
     for one in loops {
         if let Some(ids) = names.loop_of(&one.node) {
             one.weave(ids, sketch);
         }
     }
+    sketch.workflow.nodes.extend(nodes);
+    sketch.sources.extend(sources);
 }
 
 impl<'t> Loop<'t> {

@@ -1,7 +1,8 @@
 //! One node: its type is a tool, its parameters are the tool's arguments.
 
 use super::loops::{self, Loop};
-use super::templates::{Locals, Names, Reader, operands_of};
+use super::names::{Locals, Names, operands_of};
+use super::templates::Reader;
 use super::types::{self, ARGUMENTS, BUILTINS};
 use super::{batch, called, retry};
 use crate::flaw::Code;
@@ -47,7 +48,7 @@ pub(super) const SWITCH: &str = "switch";
 /// A node that runs a program in another language.
 const CODE: &str = "code";
 /// What answers are kept for in other systems: here every call is made.
-const CACHES: [&str; 3] = ["cache", "prompt_cache", "prewarm"];
+pub(super) const CACHES: [&str; 3] = ["cache", "prompt_cache", "prewarm"];
 /// The end of a run, where it must be led to by name.
 pub(super) const END: &str = "end";
 
@@ -230,6 +231,10 @@ impl<'t> Reading<'_, 't> {
             };
             let message = format!("{} has the unknown type `{}`", self.owner, shown(kind));
             flaws.add(Code::UnknownKind, self.place.place(), message, hint);
+            // What is wrong with its parameters is told in the same go.
+            let _ = self
+                .params
+                .map(|params| self.reader(flaws).template(params));
             return None;
         };
         sources.arguments = self.params;

@@ -24,11 +24,13 @@ pub(super) fn read(at: At<'_>, flaws: &mut Flaws) -> Option<Retry> {
         fields::missing(at, "`retry`", "max", hint, flaws);
         return None;
     };
-    let attempts = fields::whole(max, "max", 1, ATTEMPTS_MAX, flaws)?;
+    let attempts = fields::whole(max, "max", 1, ATTEMPTS_MAX, flaws);
+    let wait_ms = fields::given(at, "wait").map_or(0, |at| wait_ms(at, "wait", flaws));
+    let backoff = fields::given(at, "backoff").map_or(1.0, |at| backoff(at, flaws));
     Some(Retry {
-        max: (attempts - 1) as u32,
-        wait_ms: fields::given(at, "wait").map_or(0, |at| wait_ms(at, "wait", flaws)),
-        backoff: fields::given(at, "backoff").map_or(1.0, |at| backoff(at, flaws)),
+        max: (attempts? - 1) as u32,
+        wait_ms,
+        backoff,
     })
 }
 

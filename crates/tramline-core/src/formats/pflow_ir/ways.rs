@@ -1,7 +1,7 @@
 //! Where nodes lead: by `edges`, by `next` and `on-error` of the nodes, or in document order.
 
+use super::names::Names;
 use super::nodes::{END, SWITCH};
-use super::templates::Names;
 use crate::flaw::Code;
 use crate::formats::Flaws;
 use crate::formats::document::At;

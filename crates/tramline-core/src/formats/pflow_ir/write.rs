@@ -20,6 +20,15 @@ use tramline_expr::{Map, Str, Value};
 /// Writes a workflow as an IR.
 pub fn write(servers: &Value, workflow: &Workflow) -> Written {
     let mut lost = Lost::default();
+    let root = document(servers, workflow, &mut lost);
+    Written {
+        text: Value::from(root).to_json_pretty() + "\n",
+        lost: lost.told(),
+    }
+}
+
+/// The document that a workflow is as an IR.
+pub(in crate::formats) fn document(servers: &Value, workflow: &Workflow, lost: &mut Lost) -> Map {
     let mut root = Map::new();
     root.insert("ir_version", IR_VERSION.into());
     root.insert("name", workflow.name.clone().into());
@@ -34,7 +43,7 @@ pub fn write(servers: &Value, workflow: &Workflow) -> Written {
     let mut inputs = workflow
         .input_schema
         .as_ref()
-        .map_or_else(Map::new, |schema| inputs(schema, &mut lost));
+        .map_or_else(Map::new, |schema| inputs(schema, lost));
     if workflow.output_schema.is_some() {
         lost.add("the schema of the result");
     }
@@ -51,7 +60,7 @@ pub fn write(servers: &Value, workflow: &Workflow) -> Written {
         .iter()
         .find(is(Action::Entry))
         .map(|node| &node.id);
-    let limits = bounds(&workflow.limits, &mut lost);
+    let limits = bounds(&workflow.limits, lost);
     let exits = workflow.nodes.iter().filter(is(Action::Exit));
     let mut writer = Writer {
         workflow,
@@ -62,7 +71,7 @@ pub fn write(servers: &Value, workflow: &Workflow) -> Written {
         used: Vec::new(),
         exits: exits.map(|node| node.id.as_str()).collect(),
         spelt: false,
-        lost: &mut lost,
+        lost,
     };
     writer.spelt = writer.must_spell_ends();
     let nodes: Vec<_> = workflow
@@ -91,10 +100,7 @@ pub fn write(servers: &Value, workflow: &Workflow) -> Written {
     if let Some(start) = start {
         root.insert("start_node", start.into());
     }
-    Written {
-        text: Value::from(root).to_json_pretty() + "\n",
-        lost: lost.told(),
-    }
+    root
 }
 
 /// The inputs that a schema describes.

@@ -115,9 +115,9 @@ pub(super) fn fence(line: &str) -> Option<(char, usize, &str)> {
     (count >= 3).then(|| (sign, count, line[count..].trim()))
 }
 
-/// How many blanks a line begins with.
+/// How many blanks a line begins with. Tabs count, so that YAML can complain of them.
 pub(super) fn indent(line: &str) -> usize {
-    line.len() - line.trim_start_matches(' ').len()
+    line.len() - line.trim_start_matches([' ', '\t']).len()
 }
 
 /// Where the content of a list item begins: behind its `- `.
@@ -131,7 +131,7 @@ pub(super) fn bullet(line: &str) -> Option<usize> {
 pub(super) fn opens_text(line: &str) -> Option<usize> {
     let mut begin = indent(line);
     while let Some(rest) = line[begin..].strip_prefix("- ") {
-        begin = line.len() - rest.trim_start_matches(' ').len();
+        begin = line.len() - rest.trim_start().len();
     }
     let (_, value) = line[begin..].split_once(": ")?;
     let header = value.split(" #").next().unwrap_or_default().trim();

@@ -33,9 +33,9 @@ impl Section {
     /// What one of its entries is called.
     pub(super) fn entry(self) -> &'static str {
         match self {
-            Self::Inputs => "input",
-            Self::Steps => "step",
-            Self::Outputs => "output",
+            Self::Inputs => "an input",
+            Self::Steps => "a step",
+            Self::Outputs => "an output",
         }
     }
 }
@@ -153,8 +153,8 @@ impl Walk<'_, '_, '_> {
 
     fn stray(&mut self, at: usize, section: Section) {
         let entry = section.entry();
-        let message = format!("this belongs to no {entry}");
-        let hint = format!("put it under a heading `### name` of a {entry}");
+        let message = format!("this is not part of {entry}");
+        let hint = format!("put it under the heading `### name` of {entry}");
         self.add(Code::UnknownField, self.lines.whole(at), message, &hint);
     }
 
@@ -177,7 +177,8 @@ impl Walk<'_, '_, '_> {
             }
             let inside = text.is_some_and(|key| indent(line) > key);
             if !inside {
-                if indent(line) < content || fence(line).is_some() {
+                let below = indent(line) >= content || line.starts_with('\t');
+                if !below || fence(line).is_some() {
                     break;
                 }
                 text = opens_text(line);
@@ -282,10 +283,13 @@ impl Walk<'_, '_, '_> {
     }
 
     fn check_name(&mut self, at: usize, name: &str, words: &Range<usize>, section: Section) {
-        let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-        if name.is_empty() || !name.chars().all(plain) {
-            let message = format!("`{}` is no name of a {}", shown(name), section.entry());
-            let hint = "use letters, digits, `-` and `_`";
+        if name.is_empty() || name.contains(char::is_whitespace) {
+            let message = format!(
+                "`{}` cannot be the name of {}",
+                shown(name),
+                section.entry()
+            );
+            let hint = "use letters, digits, `-` and `_`, and no blanks";
             self.add(
                 Code::WrongType,
                 self.lines.span(at, words.clone()),

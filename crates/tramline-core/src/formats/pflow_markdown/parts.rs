@@ -11,7 +11,7 @@ use std::rc::Rc;
 use tramline_expr::Value;
 
 /// What a step says beside its parameters.
-const OWN: [&str; 14] = [
+pub(super) const OWN: [&str; 14] = [
     "type",
     "batch",
     "loop",
