@@ -1,6 +1,5 @@
 //! Workflows in markdown: what becomes of them, and every flaw at its place in the file.
 
-use proptest::prelude::*;
 use std::fmt::Write as _;
 use std::path::Path;
 use tramline_core::Value;
@@ -9,7 +8,7 @@ use tramline_core::formats::{self, Format, Hint, document, pflow_ir, pflow_markd
 use tramline_core::workflow::{Action, Template, Workflow};
 
 /// A document with something of everything.
-const GOOD: &str = r#"---
+pub(crate) const GOOD: &str = r#"---
 name: all
 created_at: 2026-01-01
 executionLimits: {maxNodeExecutions: 100}
@@ -129,7 +128,7 @@ ${run.stdout.lines ?? []}
 ```
 "#;
 
-fn hint<'a>() -> Hint<'a> {
+pub(crate) fn hint<'a>() -> Hint<'a> {
     Hint {
         format: Some(Format::Markdown),
         ..Hint::default()
@@ -144,7 +143,7 @@ fn read(text: &str) -> Workflow {
     (*read.document.workflows[0].workflow).clone()
 }
 
-fn good() -> String {
+pub(crate) fn good() -> String {
     // A `transform` takes its expression as text, which an object in front would not be.
     GOOD.replace("- expr: {\"n\": 1}.n + 1", "- expr: 1 + 1")
 }
@@ -351,102 +350,4 @@ fn large_documents_are_answered_in_time() {
     let text = format!("## Steps\n\n### a\n\n- type: transform\n- expr: {deep}\n");
     let flaws = formats::read(text.as_bytes(), Hint::default()).unwrap_err();
     assert!(flaws.iter().any(|flaw| flaw.place.line == 6), "{flaws:?}");
-}
-
-fn try_reading(bytes: &[u8]) {
-    if let Err(flaws) = formats::read(bytes, hint()) {
-        assert!(!flaws.is_empty());
-        let lines = 2 + bytes.iter().filter(|b| matches!(b, b'\n' | b'\r')).count();
-        for flaw in flaws {
-            let place = &flaw.place;
-            assert!((1..=lines).contains(&place.line), "{flaw}");
-            assert!(place.column >= 1, "{flaw}");
-            let end = (place.end_line, place.end_column);
-            assert!(end >= (place.line, place.column), "{flaw:?}");
-        }
-    }
-}
-
-/// Pieces that mean something to markdown, YAML or the reader.
-const PIECES: [&str; 36] = [
-    "\n",
-    "\r\n",
-    "\r",
-    "\t",
-    " ",
-    "    ",
-    "- ",
-    "* ",
-    ": ",
-    "# ",
-    "## ",
-    "### ",
-    "## Steps\n",
-    "### a\n",
-    "```",
-    "````",
-    "~~~",
-    "```yaml batch\n",
-    "---\n",
-    "|",
-    ">",
-    "${",
-    "}",
-    "$${",
-    "??",
-    "[",
-    "]",
-    "{",
-    "\"",
-    "'",
-    "é",
-    "日本",
-    "\u{feff}",
-    "\u{e000}",
-    "- loop:\n    while: ",
-    "- next: ",
-];
-
-fn spoilt() -> impl Strategy<Value = String> {
-    let change = (
-        any::<prop::sample::Index>(),
-        0..40usize,
-        prop::sample::select(&PIECES[..]),
-    );
-    prop::collection::vec(change, 1..6).prop_map(|changes| {
-        let mut text = good();
-        for (at, cut, piece) in changes {
-            let starts: Vec<_> = text.char_indices().map(|(at, _)| at).collect();
-            let first = at.index(starts.len());
-            let last = (first + cut / 4).min(starts.len() - 1);
-            text.replace_range(starts[first]..starts[last], piece);
-        }
-        text
-    })
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
-
-    #[test]
-    fn random_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        try_reading(&bytes);
-    }
-
-    #[test]
-    fn random_pieces_are_answered(
-        pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..60)
-    ) {
-        try_reading(pieces.concat().as_bytes());
-    }
-
-    #[test]
-    fn spoilt_documents_are_answered(text in spoilt()) {
-        try_reading(text.as_bytes());
-    }
-
-    #[test]
-    fn cut_documents_are_answered(length in 0..GOOD.len()) {
-        try_reading(&GOOD.as_bytes()[..length]);
-    }
 }
