@@ -18,6 +18,7 @@ pub mod pflow_markdown;
 mod reference;
 pub mod scalar;
 mod sketch;
+pub mod tool_plan;
 pub mod yaml_graph;
 mod yaml_text;
 
