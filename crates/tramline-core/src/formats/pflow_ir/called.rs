@@ -62,6 +62,7 @@ pub(super) fn read<'t>(
             }
         },
     };
+    sources.tool = Some(at);
     sources.arguments = of.inputs;
     Some(Action::Call {
         tool: ToolName::new(WORKFLOWS, name),

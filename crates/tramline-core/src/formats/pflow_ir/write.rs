@@ -334,8 +334,8 @@ impl Writer<'_> {
                 return None;
             };
             (root, steps) = (name, rest);
-            // A node of that name would be meant instead.
-            if self.ids.contains(root.as_str()) {
+            // Only what is declared is meant before a node of that name.
+            if self.ids.contains(root.as_str()) && !self.inputs.contains(root) {
                 return None;
             }
             self.used.push(root.clone());
