@@ -1,5 +1,5 @@
 //! The tools that need no server: files inside allowed roots, http to allowed hosts, commands where
-//! they are allowed, prompts for a model.
+//! they are allowed, prompts for a model and summaries.
 //!
 //! May not know MCP, stores or graphs. In a YAML graph they stand under `server: builtin`.
 
@@ -20,6 +20,7 @@ mod llm;
 mod relocate;
 mod roots;
 mod shell;
+mod summary;
 
 pub use http::HostPattern;
 pub use roots::{BadRoot, Roots};
@@ -51,7 +52,7 @@ impl Builtin {
     /// The tools over what they may touch.
     pub fn new(allowed: Allowed) -> Result<Self, BadRoot> {
         let files = files::tools().into_iter().chain(relocate::tools());
-        let described = files.chain([http::tool(), llm::tool(), shell::tool()]);
+        let described = files.chain([http::tool(), llm::tool(), shell::tool(), summary::tool()]);
         Ok(Self {
             roots: Arc::new(Roots::open(&allowed.roots)?),
             http: http::Http::new(allowed.hosts),
@@ -104,6 +105,9 @@ impl Tools for Builtin {
             match call.tool.tool.as_str() {
                 "http" => self.http.call(&call.arguments, call.timeout).await,
                 "llm" => llm::call(self.model.as_ref(), &call.arguments, call.timeout).await,
+                summary::NAME => {
+                    summary::call(self.model.as_ref(), &call.arguments, call.timeout).await
+                }
                 "shell" => {
                     shell::call(self.shell, &self.roots, &call.arguments, call.timeout).await
                 }

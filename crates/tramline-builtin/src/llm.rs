@@ -7,7 +7,7 @@ use std::time::Duration;
 use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::schema::Checker;
-use tramline_engine::seams::{Hints, Message, Model, Prompt, Role, Tool};
+use tramline_engine::seams::{Answer, Hints, Message, Model, Prompt, Role, Tool};
 
 /// How long an answer may be where the caller does not say, in tokens.
 const TOKENS: u64 = 4_096;
@@ -54,17 +54,26 @@ pub(crate) async fn call(
         let message = "no model is configured: set `model` in the configuration file";
         return Err(Failure::new(FailureKind::Unavailable, message));
     };
-    let answer = tokio::time::timeout(timeout, model.complete(prompt)).await;
-    let answer = answer.unwrap_or_else(|_| {
-        let message = format!("the model gave no answer in {timeout:?}");
-        Err(Failure::new(FailureKind::Timeout, message))
-    })?;
+    let answer = ask(model, prompt, timeout).await?;
     let response = match checker {
         None => answer.text.into(),
         Some(checker) => fitting(&answer.text, &checker)?,
     };
     let usage = Value::object([("tokens", answer.tokens.into())]);
     Ok(Value::object([("response", response), ("usage", usage)]))
+}
+
+/// Asks a model, and waits no longer than so.
+pub(crate) async fn ask(
+    model: &Arc<dyn Model>,
+    prompt: Prompt,
+    timeout: Duration,
+) -> Result<Answer, Failure> {
+    let answer = tokio::time::timeout(timeout, model.complete(prompt)).await;
+    answer.unwrap_or_else(|_| {
+        let message = format!("the model gave no answer in {timeout:?}");
+        Err(Failure::new(FailureKind::Timeout, message))
+    })
 }
 
 fn prompt(given: &Arguments<'_>) -> Result<Prompt, Failure> {

@@ -265,10 +265,13 @@ impl Run {
                 node,
                 label,
                 output,
-            } => match self.enter(*step, *node)? {
-                Some(item) => self.item_done(item, output.clone())?,
-                None => self.step_ended(*node, label.as_ref(), output.clone()),
-            },
+            } => {
+                self.count_tokens(*node, output);
+                match self.enter(*step, *node)? {
+                    Some(item) => self.item_done(item, output.clone())?,
+                    None => self.step_ended(*node, label.as_ref(), output.clone()),
+                }
+            }
             Event::StepFailed {
                 step,
                 node,

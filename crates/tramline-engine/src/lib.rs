@@ -9,6 +9,7 @@ mod engine;
 mod fault;
 mod ledger;
 mod lookout;
+pub mod loop_runner;
 mod perform;
 pub mod planner;
 pub mod policy;
@@ -28,6 +29,7 @@ pub use engine::{
 };
 pub use fault::Fault;
 pub use ledger::status;
+pub use loop_runner::LoopRunner;
 pub use policy::{Pattern, Policy};
 pub use recover::Recovered;
 pub use replay::Replayed;

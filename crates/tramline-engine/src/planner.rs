@@ -93,6 +93,50 @@ pub fn plan(
     plan
 }
 
+/// The tools whose words are nearest to a wish, best first, at most so many. Where fewer fit, others
+/// follow by name.
+pub fn rank(wish: &str, tools: &[Arc<Tool>], most: usize) -> Vec<Arc<Tool>> {
+    let by_name: HashMap<_, _> = tools.iter().map(|tool| (&tool.name, tool)).collect();
+    let index = Index::new(tools);
+    let wanted: BTreeSet<String> = words::all(wish).into_iter().collect();
+    let score = |words: &HashMap<String, f64>| {
+        let hit = |word: &String| Some(index.telling(word) * words.get(word)?);
+        wanted.iter().filter_map(hit).sum::<f64>()
+    };
+    let scored = index.tools.iter();
+    let mut scored: Vec<_> = scored.map(|(tool, words)| (score(words), tool)).collect();
+    // They stand by name already, and stay so where they fit alike.
+    scored.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    let best = scored.into_iter().take(most);
+    best.filter_map(|(_, tool)| by_name.get(&tool.name).map(|tool| Arc::clone(tool)))
+        .collect()
+}
+
+/// The texts that share telling words with what is said, nearest first, each with how near it is.
+pub fn near(said: &str, texts: &[&str], most: usize) -> Vec<(usize, f64)> {
+    let wanted: BTreeSet<String> = words::all(said).into_iter().collect();
+    let all: Vec<BTreeSet<String>> = texts
+        .iter()
+        .map(|text| words::all(text).into_iter().collect())
+        .collect();
+    let telling = |word: &String| {
+        let count = all.iter().filter(|words| words.contains(word)).count();
+        (1.0 + all.len() as f64 / (1.0 + count as f64)).ln()
+    };
+    let weighed: Vec<_> = wanted.iter().map(|word| (word, telling(word))).collect();
+    let whole: f64 = weighed.iter().map(|(_, weight)| weight).sum();
+    let score = |words: &BTreeSet<String>| {
+        let hits = weighed.iter().filter(|(word, _)| words.contains(*word));
+        hits.map(|(_, weight)| weight).sum::<f64>() / whole.max(f64::MIN_POSITIVE)
+    };
+    let mut found: Vec<_> = all.iter().map(score).enumerate().collect();
+    found.retain(|(_, score)| *score > 0.0);
+    // Of two that are equally near, the later one counts more.
+    found.sort_by(|(at, a), (other, b)| b.total_cmp(a).then_with(|| other.cmp(at)));
+    found.truncate(most);
+    found
+}
+
 /// An id that no other task has.
 fn free_id(tool: &Tool, taken: &impl Fn(&str) -> bool, tasks: &[Value]) -> Str {
     let used = |id: &str| {

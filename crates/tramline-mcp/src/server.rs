@@ -23,6 +23,7 @@ mod graph_tools;
 mod http;
 mod library;
 mod log;
+mod loop_tools;
 mod offer;
 mod pausing;
 mod question;

@@ -80,3 +80,30 @@ async fn an_answer_must_fit_its_schema() {
         assert_eq!(failure.data.unwrap().get("response"), Some(&says.into()));
     }
 }
+
+#[tokio::test]
+async fn a_summary_is_worded_by_the_model_and_plain_without_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let arguments = r#"{"message":"count","results":[{"id":"a","tool":"s:count","output":{"n":3}},
+        {"id":"b","tool":"s:mail","error":"no such address"},{"id":"c","tool":"s:look","output":null}]}"#;
+    let tools = builtin(dir.path(), &[]);
+    let done = call(&tools, "finalize_summary", arguments).await.unwrap();
+    assert_eq!(
+        done.get("summary").and_then(|text| text.as_str()),
+        Some("s:count: {\"n\":3}\ns:mail failed: no such address\ns:look: gave nothing")
+    );
+    let nothing = call(&tools, "finalize_summary", "{}").await.unwrap();
+    assert_eq!(
+        nothing.to_json(),
+        r#"{"summary":"Nothing was done.","usage":{"tokens":0}}"#
+    );
+    let model = parrot("Three were counted. ");
+    let tools = builtin(dir.path(), &[]).with_model(Arc::clone(&model) as _);
+    let done = call(&tools, "finalize_summary", arguments).await.unwrap();
+    assert_eq!(
+        done.to_json(),
+        r#"{"summary":"Three were counted.","usage":{"tokens":7}}"#
+    );
+    let heard = model.heard.lock().unwrap().take().unwrap();
+    assert!(heard.messages[1].text.contains("no such address"));
+}

@@ -2,6 +2,7 @@
 
 use super::{Open, Run, Stage, Token};
 use crate::failure::Failure;
+use crate::formats::yaml_graph::BUILTIN;
 use crate::graph::Graph;
 use crate::ids::{NodeIx, StepNo};
 use crate::journal::{Event, Item, Outcome};
@@ -117,6 +118,19 @@ impl Run {
         };
         self.open.insert(step, open);
         Ok(())
+    }
+
+    /// Counts what a model used for a step. Only tools of our own are believed: what a server says
+    /// of itself must not end a run.
+    pub(super) fn count_tokens(&mut self, node: NodeIx, output: &Value) {
+        let node = self.graph.workflow.nodes.get(node.at());
+        if let Some(Action::Call { tool, .. }) = node.map(|node| &node.action)
+            && tool.server == BUILTIN
+        {
+            let used = output.get("usage").and_then(|usage| usage.get("tokens"));
+            let used = used.and_then(Value::as_u64).unwrap_or(0);
+            self.tokens = self.tokens.saturating_add(used);
+        }
     }
 
     pub(super) fn step_ended(&mut self, node: NodeIx, label: Option<&Str>, output: Value) {

@@ -11,6 +11,12 @@ pub trait Model: Send + Sync + 'static {
     async fn complete(&self, prompt: Prompt) -> Result<Answer, Failure>;
 }
 
+impl std::fmt::Debug for dyn Model {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Model")
+    }
+}
+
 /// A conversation to be completed.
 #[derive(Clone, Debug, Default)]
 pub struct Prompt {

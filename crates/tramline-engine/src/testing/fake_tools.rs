@@ -80,6 +80,18 @@ impl FakeTools {
         self
     }
 
+    /// The same, with what one of its tools says of itself and of its arguments.
+    #[must_use]
+    pub fn described(mut self, server: &str, tool: &str, says: &str, schema: &str) -> Self {
+        if let Some((listed, _)) = self.tools.get_mut(&ToolName::new(server, tool)) {
+            let mut told = Tool::clone(listed);
+            told.description = Some(says.into());
+            told.input_schema = Value::from_json(schema).unwrap_or_default();
+            *listed = Arc::new(told);
+        }
+        self
+    }
+
     /// The same, with every call taking so much longer.
     #[must_use]
     pub fn delay(mut self, delay: Duration) -> Self {

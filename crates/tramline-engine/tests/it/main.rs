@@ -17,6 +17,7 @@ mod going_on;
 mod growth;
 mod language;
 mod layers;
+mod loops;
 mod overtaken;
 mod policy;
 mod quotas;

@@ -1,7 +1,9 @@
 //! How a server treats the runs that agents bring to it.
 
+use std::sync::Arc;
 use std::time::Duration;
 use tramline_core::Value;
+use tramline_engine::seams::Model;
 
 /// How a server treats the runs that agents bring to it.
 #[derive(Clone, Debug)]
@@ -12,6 +14,8 @@ pub struct Conduct {
     pub ttl: Option<Duration>,
     /// How many commands a minute are taken for one run.
     pub commands_per_minute: u32,
+    /// What plans where words do not say all.
+    pub model: Option<Arc<dyn Model>>,
 }
 
 impl Default for Conduct {
@@ -22,6 +26,7 @@ impl Default for Conduct {
             ttl: Some(Duration::from_secs(60 * 60)),
             // Far above what an agent needs that looks at what it gets.
             commands_per_minute: 120,
+            model: None,
         }
     }
 }

@@ -19,10 +19,12 @@ mod go_on;
 mod intent;
 mod layers;
 mod read;
+mod submitted;
 mod told;
 mod wrong;
 
 pub(super) use desk::Desk;
+pub(super) use submitted::{runner, submitted, terms};
 use wrong::Wrong;
 
 /// The tools of this front end.

@@ -18,7 +18,7 @@ pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResponse {
     attend::reply(came)
 }
 
-async fn amend(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
+pub(super) async fn amend(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
     let run = read::load(means, arguments).await?.run;
     means.shared.desk.admit(&run.id)?;
     if run.outcome.is_some() {
@@ -54,5 +54,5 @@ async fn proposed(
 ) -> Result<Result<Value, Map>, Wrong> {
     let wish = read::text(arguments, "new_requirement").unwrap_or_default();
     let context = arguments.get("available_context");
-    intent::tasks(means, wish, context, run).await
+    intent::tasks(means, wish, context, run, arguments).await
 }

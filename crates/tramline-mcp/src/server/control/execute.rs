@@ -22,13 +22,13 @@ pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResponse {
     attend::reply(came)
 }
 
-async fn execute(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
+pub(super) async fn execute(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
     if let Some(came) = brought(means, TOOL).await? {
         return Ok(came);
     }
     let document = match (arguments.get("workflow"), read::text(arguments, "intent")) {
         (Some(given), _) => read::dag(means, given).await?,
-        (None, Some(wish)) => match intent::suggest(means, wish).await? {
+        (None, Some(wish)) => match intent::suggest(means, wish, arguments).await? {
             intent::Suggested::Ready(document) => document,
             intent::Suggested::Told(told) => return Ok(Came::Stands(told)),
         },

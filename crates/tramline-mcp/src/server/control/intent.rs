@@ -1,8 +1,8 @@
 //! A wish as tasks: what the planner makes of it, and whether that can be run as it is.
 
 use super::super::toolset::Means;
-use super::read;
 use super::wrong::Wrong;
+use super::{read, submitted};
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_core::formats::yaml_graph::Document;
@@ -24,13 +24,45 @@ pub(super) enum Suggested {
 }
 
 /// A DAG for a wish.
-pub(super) async fn suggest(means: &Means, wish: &str) -> Result<Suggested, Wrong> {
-    let plan = plan(wish, None, &tools(means).await, |_| false);
+pub(super) async fn suggest(
+    means: &Means,
+    wish: &str,
+    arguments: &Value,
+) -> Result<Suggested, Wrong> {
+    let mut plan = plan(wish, None, &tools(means).await, |_| false);
+    if !plan.is_complete()
+        && let Some(better) = thought(means, wish, None, |_| false).await
+    {
+        plan = better;
+    }
     if !is_ready(means, &plan) {
-        return Ok(Suggested::Told(told(&plan)));
+        let mut told = told(&plan);
+        submitted::ask(means, "execute_dag", wish, arguments, &mut told).await?;
+        return Ok(Suggested::Told(told));
     }
     let dag = Value::object([("tasks", plan.tasks.clone())]);
     read::dag(means, &dag).await.map(Suggested::Ready)
+}
+
+/// What a model makes of a wish, if there is one and nothing about its plan is open.
+async fn thought(
+    means: &Means,
+    wish: &str,
+    context: Option<&Value>,
+    taken: impl Fn(&str) -> bool,
+) -> Option<Plan> {
+    let steps = submitted::runner(means).propose(wish, context).await?;
+    if steps.steps.iter().any(|step| taken(&step.id)) {
+        return None;
+    }
+    let tools = steps.steps.iter().map(|step| step.tool.parse().ok());
+    Some(Plan {
+        tools: tools.collect::<Option<_>>()?,
+        tasks: submitted::chain(&steps),
+        confidence: 1.0,
+        explanation: "planned by the model".to_owned(),
+        ..Plan::default()
+    })
 }
 
 /// Tasks for a wish about a run, or what is to be told if something about them is open.
@@ -39,9 +71,15 @@ pub(super) async fn tasks(
     wish: &str,
     context: Option<&Value>,
     run: &Run,
+    arguments: &Value,
 ) -> Result<Result<Value, Map>, Wrong> {
     let taken = |id: &str| run.graph.find(id).is_some();
-    let plan = plan(wish, context, &tools(means).await, taken);
+    let mut plan = plan(wish, context, &tools(means).await, taken);
+    if !plan.is_complete()
+        && let Some(better) = thought(means, wish, context, taken).await
+    {
+        plan = better;
+    }
     if plan.is_complete() {
         return Ok(Ok(plan.tasks));
     }
@@ -50,6 +88,7 @@ pub(super) async fn tasks(
     told.insert("new_tasks", plan.tasks);
     let options = ["replan", "continue", "abort"].map(Value::from);
     told.insert("options", Value::array(options));
+    submitted::ask(means, "replan", wish, arguments, &mut told).await?;
     Ok(Err(told))
 }
 

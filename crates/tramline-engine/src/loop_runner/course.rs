@@ -1,0 +1,149 @@
+//! What a loop knows on its way, as it stands in a run's input or with a question for a plan.
+
+use super::memory::Recalled;
+use super::request::Request;
+use super::response::{By, StepResult};
+use tramline_core::formats::tool_plan::Plan;
+use tramline_core::ids::RunId;
+use tramline_core::{Map, Str, Value};
+
+/// A plan that failed is made anew so often.
+const REPLANS: u64 = 1;
+
+/// What a loop knows on its way.
+#[derive(Clone, Debug, Default)]
+pub struct Course {
+    pub(super) request: Request,
+    pub(super) recalled: Recalled,
+    pub(super) plan: Plan,
+    pub(super) by: Option<By>,
+    /// The steps of the plan that cannot be run, as results.
+    pub(super) failed: Vec<StepResult>,
+    /// What came of earlier plans.
+    pub(super) earlier: Vec<StepResult>,
+    /// The runs of earlier plans.
+    pub(super) runs: Vec<Str>,
+    /// How many new plans may still be made.
+    pub(super) replans: u64,
+    /// What planning took.
+    pub(super) tokens: u64,
+    pub(super) problems: Vec<String>,
+}
+
+impl Course {
+    pub(super) fn new(request: Request, recalled: Recalled) -> Self {
+        Self {
+            request,
+            recalled,
+            replans: REPLANS,
+            ..Self::default()
+        }
+    }
+
+    /// What is known before anything is done.
+    pub(super) fn context(&self) -> Map {
+        let mut context = Map::new();
+        // Filled where there is something that makes embeddings.
+        context.insert("embeddedMessage", Value::Null);
+        let list = |all: &[Value]| Value::array(all.iter().cloned());
+        context.insert("recentMessages", list(&self.recalled.recent));
+        context.insert("semanticMatches", list(&self.recalled.matches));
+        let session = self.request.session.clone();
+        context.insert("sessionId", session.map_or(Value::Null, Value::from));
+        context.insert("mode", self.request.mode.clone().into());
+        for (key, value) in self.request.context.iter() {
+            context.insert(key.clone(), value.clone());
+        }
+        context
+    }
+
+    /// The results of the current plan in its order: those of its run, and of what could not run.
+    pub(super) fn merged(&self, done: Vec<StepResult>) -> Vec<StepResult> {
+        let all: Vec<_> = done
+            .into_iter()
+            .chain(self.failed.iter().cloned())
+            .collect();
+        let of = |id: &Str| all.iter().find(|result| result.id == *id).cloned();
+        self.plan
+            .steps
+            .iter()
+            .filter_map(|step| of(&step.id))
+            .collect()
+    }
+
+    /// Puts what came of a plan behind it, before another one is made.
+    pub(super) fn remember(&mut self, run: Option<&RunId>, results: &[StepResult]) {
+        self.earlier.extend(results.iter().cloned());
+        self.runs.extend(run.map(|run| Str::from(run.as_str())));
+    }
+
+    /// The plan as a DAG under the name it is wanted by.
+    pub(super) fn workflow(&self) -> Option<Value> {
+        let name = self.request.save_as.clone()?;
+        let mut before: Option<Str> = None;
+        let tasks = self.plan.steps.iter().map(|step| {
+            let mut task = Map::new();
+            task.insert("id", step.id.clone().into());
+            task.insert("tool", step.tool.clone().into());
+            task.insert("arguments", step.args.clone());
+            let waits_for = before.replace(step.id.clone()).map(Value::from);
+            task.insert("depends_on", Value::array(waits_for));
+            Value::from(task)
+        });
+        let tasks: Vec<_> = tasks.collect();
+        let mut dag = Map::new();
+        dag.insert("name", name.into());
+        dag.insert("description", self.request.last().into());
+        dag.insert("tasks", Value::array(tasks));
+        Some(dag.into())
+    }
+
+    pub(super) fn to_value(&self) -> Value {
+        let results = |all: &[StepResult]| Value::array(all.iter().map(StepResult::to_value));
+        let list = |all: &[Value]| Value::array(all.iter().cloned());
+        let mut told = Map::new();
+        told.insert("request", self.request.to_value());
+        told.insert("recent", list(&self.recalled.recent));
+        told.insert("matches", list(&self.recalled.matches));
+        told.insert("plan", self.plan.to_value());
+        if let Some(by) = self.by {
+            told.insert("planner", by.as_str().into());
+        }
+        told.insert("failed", results(&self.failed));
+        told.insert("earlier", results(&self.earlier));
+        let runs = self.runs.iter().cloned().map(Value::from);
+        told.insert("runs", Value::array(runs));
+        told.insert("replans", self.replans.into());
+        told.insert("tokens", self.tokens.into());
+        let problems = self.problems.iter().map(|text| Value::from(text.as_str()));
+        told.insert("problems", Value::array(problems));
+        Value::object([("loop", told.into())])
+    }
+
+    /// Reads what [`Course::to_value`] wrote; nothing if it is something else.
+    pub(super) fn read(value: &Value) -> Option<Self> {
+        let value = value.get("loop")?;
+        let list = |key| value.get(key).and_then(Value::as_array).unwrap_or_default();
+        let number = |key| value.get(key).and_then(Value::as_u64).unwrap_or(0);
+        let results = |key| list(key).iter().filter_map(StepResult::read).collect();
+        let texts = |key| list(key).iter().filter_map(Value::as_str);
+        Some(Self {
+            request: Request::read(value.get("request")?).ok()?,
+            recalled: Recalled {
+                recent: list("recent").to_vec(),
+                matches: list("matches").to_vec(),
+            },
+            plan: Plan::from_value(value.get("plan")?).ok()?,
+            by: value
+                .get("planner")
+                .and_then(Value::as_str)
+                .and_then(By::parse),
+            failed: results("failed"),
+            earlier: results("earlier"),
+            runs: texts("runs").map(Str::from).collect(),
+            replans: number("replans"),
+            tokens: number("tokens"),
+            problems: texts("problems").map(str::to_owned).collect(),
+        })
+    }
+}

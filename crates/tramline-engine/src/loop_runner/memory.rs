@@ -1,0 +1,118 @@
+//! What was said before: the messages of a conversation, kept in the store and found again.
+//!
+//! One document for each conversation. Two requests of one conversation at the same moment may
+//! lose each other's messages; neither loses its answer.
+
+use super::request::{Request, content};
+use crate::fault::Fault;
+use crate::planner;
+use crate::seams::Store;
+use std::sync::Arc;
+use tramline_core::{Map, Value};
+
+/// Under what messages are kept.
+const KIND: &str = "messages";
+/// So many messages of one conversation are kept; the oldest go first.
+const KEPT_MAX: usize = 200;
+/// So many bytes of one conversation are kept; the oldest messages go first.
+const KEPT_BYTES_MAX: usize = 256 << 10;
+/// So many of the latest messages are recalled.
+const RECENT_MAX: usize = 10;
+/// So many near ones are recalled.
+const MATCHES_MAX: usize = 5;
+
+/// What is recalled of a conversation.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recalled {
+    /// The latest messages.
+    pub(super) recent: Vec<Value>,
+    /// Those that are near to the last one, each with its `score`.
+    pub(super) matches: Vec<Value>,
+}
+
+/// The key of a conversation. Another owner's session of the same name is another one.
+fn key(owner: Option<&str>, session: &str) -> String {
+    format!("{}\u{1f}{session}", owner.unwrap_or_default())
+}
+
+/// Recalls what belongs to a request.
+pub(super) async fn recall(
+    store: &Arc<dyn Store>,
+    owner: Option<&str>,
+    request: &Request,
+) -> Result<Recalled, Fault> {
+    let kept = kept(store, owner, request).await?;
+    let before = &request.messages[..request.messages.len().saturating_sub(1)];
+    let all: Vec<_> = kept.iter().chain(before).collect();
+    let recent = all.iter().skip(all.len().saturating_sub(RECENT_MAX));
+    let recent = recent.map(|message| (*message).clone()).collect();
+    Ok(Recalled {
+        recent,
+        matches: nearest(request.last(), &all),
+    })
+}
+
+async fn kept(
+    store: &Arc<dyn Store>,
+    owner: Option<&str>,
+    request: &Request,
+) -> Result<Vec<Value>, Fault> {
+    let Some(session) = &request.session else {
+        return Ok(Vec::new());
+    };
+    let body = store.get(KIND, &key(owner, session)).await?;
+    let text = body.and_then(|body| String::from_utf8(body).ok());
+    let value = text.and_then(|text| Value::from_json(&text).ok());
+    let list = value.as_ref().and_then(Value::as_array);
+    Ok(list.map(<[Value]>::to_vec).unwrap_or_default())
+}
+
+/// The messages that are near to what is said now: by words, until something here knows meanings.
+fn nearest(said: &str, all: &[&Value]) -> Vec<Value> {
+    let texts: Vec<_> = all.iter().map(|message| content(message)).collect();
+    let found = planner::near(said, &texts, MATCHES_MAX).into_iter();
+    let told = found.map(|(at, score)| {
+        let mut told: Map = all[at].as_object().cloned().unwrap_or_default();
+        told.insert("score", ((score * 1_000.0).round() / 1_000.0).into());
+        told.into()
+    });
+    told.collect()
+}
+
+/// Keeps what was said in a conversation, and what was answered.
+pub(super) async fn keep(
+    store: &Arc<dyn Store>,
+    owner: Option<&str>,
+    request: &Request,
+    answer: Option<&str>,
+) -> Result<(), Fault> {
+    let Some(session) = &request.session else {
+        return Ok(());
+    };
+    let mut all = kept(store, owner, request).await?;
+    // A caller that sends the whole conversation each time does not have it kept twice.
+    let known = |message: &Value| all.contains(message);
+    let mut fresh: Vec<_> = request
+        .messages
+        .iter()
+        .filter(|one| !known(one))
+        .cloned()
+        .collect();
+    if let (true, Some(last)) = (fresh.is_empty(), request.messages.last()) {
+        fresh.push(last.clone());
+    }
+    if let Some(answer) = answer {
+        let role = ("role", Value::from("assistant"));
+        fresh.push(Value::object([role, ("content", answer.into())]));
+    }
+    all.extend(fresh);
+    let mut from = all.len().saturating_sub(KEPT_MAX);
+    let sizes: Vec<_> = all.iter().map(|message| message.to_json().len()).collect();
+    while sizes[from..].iter().sum::<usize>() > KEPT_BYTES_MAX && from + 1 < all.len() {
+        from += 1;
+    }
+    let body = Value::array(all.into_iter().skip(from))
+        .to_json()
+        .into_bytes();
+    Ok(store.put(KIND, &key(owner, session), body).await?)
+}

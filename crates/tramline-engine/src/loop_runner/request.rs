@@ -1,0 +1,264 @@
+//! What is asked of the loop: the fields as callers write them, read and checked.
+
+use tramline_core::ids::ToolName;
+use tramline_core::journal::Budget;
+use tramline_core::{Map, Str, Value};
+
+/// So many messages may come with one request.
+const MESSAGES_MAX: usize = 200;
+/// A message may be so long, in bytes.
+const MESSAGE_BYTES_MAX: usize = 64 << 10;
+/// All that a request says may be so long, in bytes: it is written into a journal.
+const REQUEST_BYTES_MAX: usize = 1 << 20;
+/// Labels may be so long, in bytes.
+const LABEL_BYTES_MAX: usize = 256;
+
+/// What becomes of a plan one of whose steps fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mend {
+    /// The next step begins.
+    Continue,
+    /// Nothing more begins.
+    Stop,
+    /// Once, the planner is shown what failed; then as [`Mend::Stop`].
+    #[default]
+    Replan,
+}
+
+impl Mend {
+    /// Every way.
+    pub const ALL: [Self; 3] = [Self::Continue, Self::Stop, Self::Replan];
+
+    /// The way as callers write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Continue => "continue",
+            Self::Stop => "stop",
+            Self::Replan => "replan",
+        }
+    }
+}
+
+impl std::str::FromStr for Mend {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|one| one.as_str() == text);
+        found.ok_or_else(|| "`on_error` is continue, stop or replan".to_owned())
+    }
+}
+
+/// What is asked of the loop.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Request {
+    /// In what manner, in the caller's words: it is told to the planner.
+    pub mode: Str,
+    /// Which conversation this belongs to; without one nothing is remembered.
+    pub session: Option<Str>,
+    /// What was said, `{role, content}` each, the latest last.
+    pub messages: Vec<Value>,
+    /// What is known beside the messages.
+    pub context: Map,
+    /// Hints for the planner, in the caller's own form.
+    pub recommendations: Vec<Value>,
+    /// The tools that may be used, `server:tool`, a tool's own name, or `server:*`; nothing means all.
+    pub available: Option<Vec<Str>>,
+    /// A plan, where nobody is to be asked for one.
+    pub plan: Option<Value>,
+    /// What becomes of a plan one of whose steps fails.
+    pub on_error: Mend,
+    /// Whether a plan is refused as a whole if anything is wrong with it.
+    pub strict: bool,
+    /// What its runs may use before they ask.
+    pub budget: Option<Budget>,
+    /// Under which name the plan is wanted as a DAG.
+    pub save_as: Option<Str>,
+}
+
+impl Request {
+    /// A request that says this.
+    pub fn new(message: impl Into<Str>) -> Self {
+        let content = Value::from(message.into());
+        Self {
+            mode: "general".into(),
+            messages: vec![Value::object([
+                ("role", "user".into()),
+                ("content", content),
+            ])],
+            ..Self::default()
+        }
+    }
+
+    /// The same as part of a conversation.
+    #[must_use]
+    pub fn session(mut self, session: impl Into<Str>) -> Self {
+        self.session = Some(session.into());
+        self
+    }
+
+    /// The same with a plan: a list of `{tool, args, id?}`.
+    #[must_use]
+    pub fn plan(mut self, plan: impl Into<serde_json::Value>) -> Self {
+        self.plan = Some(Value::from(plan.into()));
+        self
+    }
+
+    /// The same with what becomes of a plan one of whose steps fails.
+    #[must_use]
+    pub fn on_error(mut self, mend: Mend) -> Self {
+        self.on_error = mend;
+        self
+    }
+
+    /// The same, refusing a plan as a whole if anything is wrong with it.
+    #[must_use]
+    pub fn strict(mut self) -> Self {
+        self.strict = true;
+        self
+    }
+
+    /// Reads what a caller wrote, in the names that callers use.
+    pub fn read(value: &Value) -> Result<Self, String> {
+        let text = |key: &str| match value.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(other) => Err(format!("`{key}` must be text, not {}", other.kind())),
+        };
+        let list = |key: &str| match value.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Array(items)) => Ok(Some(items.to_vec())),
+            Some(other) => Err(format!("`{key}` must be a list, not {}", other.kind())),
+        };
+        let on_error = match text("on_error")? {
+            None => Mend::default(),
+            Some(way) => way.parse()?,
+        };
+        let budget = value.get("budget").filter(|budget| !budget.is_null());
+        let request = Self {
+            mode: text("mode")?.unwrap_or_else(|| "general".into()),
+            session: text("sessionId")?,
+            messages: list("messages")?.unwrap_or_default(),
+            context: match value.get("context") {
+                None | Some(Value::Null) => Map::new(),
+                Some(Value::Object(map)) => (**map).clone(),
+                Some(other) => {
+                    return Err(format!("`context` must be an object, not {}", other.kind()));
+                }
+            },
+            recommendations: list("plannerRecommendations")?.unwrap_or_default(),
+            available: list("availableTools")?.map(|all| named(&all)).transpose()?,
+            plan: value.get("plan").filter(|plan| !plan.is_null()).cloned(),
+            on_error,
+            strict: value
+                .get("strict")
+                .and_then(Value::as_bool)
+                .unwrap_or(false),
+            budget: budget.map(Budget::read).transpose()?,
+            save_as: text("save_as")?,
+        };
+        request.check()?;
+        Ok(request)
+    }
+
+    /// The request as callers write it.
+    pub fn to_value(&self) -> Value {
+        let mut told = Map::new();
+        let mut put = |key: &'static str, value: Option<Value>| {
+            if let Some(value) = value {
+                told.insert(key, value);
+            }
+        };
+        let names = |all: &Vec<Str>| Value::array(all.iter().cloned().map(Value::from));
+        put("mode", Some(self.mode.clone().into()));
+        put("sessionId", self.session.clone().map(Value::from));
+        put(
+            "messages",
+            Some(Value::array(self.messages.iter().cloned())),
+        );
+        put("context", Some(self.context.clone().into()));
+        let hints = Value::array(self.recommendations.iter().cloned());
+        put("plannerRecommendations", Some(hints));
+        put("availableTools", self.available.as_ref().map(names));
+        put("plan", self.plan.clone());
+        put("on_error", Some(self.on_error.as_str().into()));
+        put("strict", Some(self.strict.into()));
+        let budget = self
+            .budget
+            .and_then(|budget| serde_json::to_value(budget).ok());
+        put("budget", budget.map(Value::from));
+        put("save_as", self.save_as.clone().map(Value::from));
+        told.into()
+    }
+
+    /// What the last message says.
+    pub fn last(&self) -> &str {
+        self.messages.last().map_or("", content)
+    }
+
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.messages.len() > MESSAGES_MAX {
+            return Err(format!("a request may have {MESSAGES_MAX} messages"));
+        }
+        for (number, message) in (1..).zip(&self.messages) {
+            if content(message).trim().is_empty() {
+                return Err(format!(
+                    "message {number} has no `content`, which must be text"
+                ));
+            }
+            if content(message).len() > MESSAGE_BYTES_MAX {
+                return Err(format!("a message may have {MESSAGE_BYTES_MAX} bytes"));
+            }
+        }
+        if self.messages.is_empty() && self.plan.is_none() {
+            return Err("`messages` is empty: give at least one, or a `plan`".to_owned());
+        }
+        for label in [
+            Some(&self.mode),
+            self.session.as_ref(),
+            self.save_as.as_ref(),
+        ] {
+            if label.is_some_and(|label| label.len() > LABEL_BYTES_MAX) {
+                return Err(format!(
+                    "`mode`, `sessionId` and `save_as` may have {LABEL_BYTES_MAX} bytes"
+                ));
+            }
+        }
+        if self.to_value().to_json().len() > REQUEST_BYTES_MAX {
+            return Err(format!("a request may have {REQUEST_BYTES_MAX} bytes"));
+        }
+        Ok(())
+    }
+
+    /// Whether a tool is one of those that may be used.
+    pub(super) fn may_use(&self, tool: &ToolName) -> bool {
+        let fits = |name: &Str| {
+            let all = name
+                .strip_suffix(":*")
+                .is_some_and(|server| tool.server == server);
+            all || *name == tool.tool || *name == tool.to_string()
+        };
+        self.available
+            .as_ref()
+            .is_none_or(|all| all.iter().any(fits))
+    }
+}
+
+/// What a message says.
+pub(super) fn content(message: &Value) -> &str {
+    message
+        .get("content")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+/// Tools by name, or as objects that have one.
+fn named(all: &[Value]) -> Result<Vec<Str>, String> {
+    let name = |tool: &Value| {
+        let name = tool
+            .as_str()
+            .or_else(|| tool.get("name").and_then(Value::as_str));
+        let name = name.map(Str::from);
+        name.ok_or_else(|| "`availableTools` holds names, or objects with `name`".to_owned())
+    };
+    all.iter().map(name).collect()
+}

@@ -1,0 +1,145 @@
+//! Who plans: the model where there is one, and else the planner of words if it is sure.
+
+use super::ask::tools_told;
+use super::course::Course;
+use super::memory::Recalled;
+use super::request::Request;
+use super::response::By;
+use super::{LoopRunner, check, prompt};
+use crate::planner;
+use crate::seams::{Message, Model, Role, Tool};
+use std::sync::Arc;
+use std::time::Duration;
+use tramline_core::Value;
+use tramline_core::formats::tool_plan::{Plan, Planned};
+
+/// A model gets so long for a plan, whatever its own patience is.
+const PLAN_MAX: Duration = Duration::from_secs(180);
+/// A model is asked so often for one plan: once more to repair what was wrong.
+const ASKED_MAX: usize = 2;
+
+impl LoopRunner {
+    /// A plan, or nothing if nobody here has one. `before` is the plan that failed.
+    pub(super) async fn think(
+        &self,
+        course: &mut Course,
+        tools: &[Arc<Tool>],
+        before: Option<&Plan>,
+    ) -> Option<(Plan, By)> {
+        if let Some(model) = &self.model {
+            match by_model(model, course, tools, before).await {
+                Ok(plan) => return Some((plan, By::Model)),
+                Err(why) => course.problems.push(why),
+            }
+        }
+        if before.is_some() {
+            return None;
+        }
+        by_words(course, tools).map(|plan| (plan, By::Words))
+    }
+
+    /// The model's plan for a wish, with nothing wrong about it and every tool named with its server;
+    /// nothing without a model.
+    pub async fn propose(&self, wish: &str, context: Option<&Value>) -> Option<Plan> {
+        let model = self.model.as_ref()?;
+        let mut request = Request::new(wish);
+        request.context = context
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default();
+        request.check().ok()?;
+        let tools = self.tools(&request).await;
+        let mut course = Course::new(request, Recalled::default());
+        let plan = by_model(model, &mut course, &tools, None).await.ok()?;
+        let checked = check::check(&plan, &course, &tools);
+        (checked.wrong.is_empty() && !checked.runs.steps.is_empty()).then_some(checked.runs)
+    }
+
+    /// The tools that are nearest to a wish, as a planner reads them.
+    pub async fn candidates(&self, wish: &str) -> Value {
+        let request = Request::new(wish);
+        let tools = self.tools(&request).await;
+        let course = Course::new(request, Recalled::default());
+        tools_told(&prompt::candidates(&course, &tools))
+    }
+}
+
+/// Asks the model, shows it what is wrong with its plan, and asks again.
+async fn by_model(
+    model: &Arc<dyn Model>,
+    course: &mut Course,
+    tools: &[Arc<Tool>],
+    before: Option<&Plan>,
+) -> Result<Plan, String> {
+    let mut prompt = prompt::prompt(course, tools, before);
+    let mut lenient = None;
+    for _ in 0..ASKED_MAX {
+        let most = course.request.budget.and_then(|budget| budget.tokens);
+        if most.is_some_and(|most| course.tokens >= most) {
+            return Err("the budget of tokens is used up by planning".to_owned());
+        }
+        let answer = tokio::time::timeout(PLAN_MAX, model.complete(prompt.clone())).await;
+        let answer = answer.map_err(|_| format!("the model gave no plan in {PLAN_MAX:?}"))?;
+        let answer = answer.map_err(|failure| failure.to_string())?;
+        course.tokens = course.tokens.saturating_add(answer.tokens);
+        let wrong = match Plan::read(&answer.text) {
+            Ok(plan) => {
+                if let Some(why) = before.and_then(|before| useless(&plan, before)) {
+                    return Err(why);
+                }
+                let wrong = check::check(&plan, course, tools).wrong;
+                if wrong.is_empty() {
+                    return Ok(plan);
+                }
+                lenient = Some(plan);
+                wrong
+            }
+            Err(wrong) => wrong,
+        };
+        let say = |role, text| Message { role, text };
+        prompt.messages.push(say(Role::Assistant, answer.text));
+        prompt
+            .messages
+            .push(say(Role::User, prompt::repair(&wrong)));
+        course.problems.extend(wrong);
+    }
+    // A plan with some steps that cannot run is still one.
+    lenient.ok_or_else(|| "the model gave no plan that can be read".to_owned())
+}
+
+/// Why a plan is no answer to one that failed.
+fn useless(plan: &Plan, before: &Plan) -> Option<String> {
+    let calls = |plan: &Plan| -> Vec<_> {
+        let steps = plan.steps.iter();
+        steps
+            .map(|step| (step.tool.clone(), step.args.to_json()))
+            .collect()
+    };
+    if plan.steps.is_empty() {
+        return Some("the model has no other plan".to_owned());
+    }
+    (calls(plan) == calls(before)).then(|| "the model gave the same plan again".to_owned())
+}
+
+/// The plan of the planner of words, if nothing about it is open.
+fn by_words(course: &Course, tools: &[Arc<Tool>]) -> Option<Plan> {
+    let context = Value::from(course.request.context.clone());
+    let planned = planner::plan(course.request.last(), Some(&context), tools, |_| false);
+    planned.is_complete().then(|| steps(&planned.tasks))
+}
+
+/// Tasks that stand one after the other, as a plan.
+pub(super) fn steps(tasks: &Value) -> Plan {
+    let text = |task: &Value, key: &str| task.get(key).and_then(Value::as_str).map(Into::into);
+    let step = |task: &Value| {
+        Some(Planned {
+            id: text(task, "id")?,
+            tool: text(task, "tool")?,
+            args: task.get("arguments").cloned().unwrap_or_default(),
+        })
+    };
+    let tasks = tasks.as_array().unwrap_or_default();
+    Plan {
+        steps: tasks.iter().filter_map(step).collect(),
+    }
+}

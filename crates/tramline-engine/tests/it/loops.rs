@@ -1,0 +1,411 @@
+//! The planner loop: plans that are given, made by a model, made of words, and asked for.
+
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+use tramline_core::Value;
+use tramline_core::failure::{Failure, FailureKind};
+use tramline_core::ids::RunId;
+use tramline_engine::loop_runner::{By, LoopRunner, Mend, Request, Response, Standing, Terms};
+use tramline_engine::seams::{Hints, Store};
+use tramline_engine::testing::{FakeTools, MemoryStore, ScriptedModel};
+use tramline_engine::{Engine, Options};
+
+const SAFE: Hints = Hints {
+    read_only: Some(true),
+    destructive: Some(false),
+    idempotent: Some(true),
+    open_world: Some(false),
+};
+
+pub(crate) fn tools() -> FakeTools {
+    let foo = r#"{"type":"object","properties":{"foo":{"type":"string"}},"required":["foo"],"additionalProperties":false}"#;
+    let any = r#"{"type":"object","properties":{"x":{}}}"#;
+    let destroys = Hints {
+        destructive: Some(true),
+        ..Hints::default()
+    };
+    FakeTools::new()
+        .tool("m", "mock_tool_a", SAFE, |given: Value| async move {
+            let foo = given.get("foo").and_then(Value::as_str).unwrap_or_default();
+            Ok(Value::object([("ran", format!("A with {foo}").into())]))
+        })
+        .tool("m", "mock_tool_b", SAFE, |given| async { Ok(given) })
+        .tool("m", "broken", SAFE, |_| async {
+            Err(Failure::new(FailureKind::Tool, "the disk is full"))
+        })
+        .tool("m", "wipe", destroys, |given| async { Ok(given) })
+        .described("m", "mock_tool_a", "Mock A", foo)
+        .described("m", "mock_tool_b", "Echoes what it is given", any)
+        .described("m", "broken", "Always fails", r#"{"type":"object"}"#)
+        .described("m", "wipe", "Wipes", r#"{"type":"object"}"#)
+}
+
+struct Place {
+    tools: Arc<FakeTools>,
+    store: MemoryStore,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self {
+            tools: Arc::new(tools()),
+            store: MemoryStore::default(),
+        }
+    }
+
+    fn engine(&self) -> Engine {
+        let store = Arc::new(self.store.clone());
+        Engine::new(store, Arc::clone(&self.tools) as _, Options::default())
+    }
+
+    fn runner(&self) -> LoopRunner {
+        LoopRunner::new(self.engine())
+    }
+
+    fn called(&self) -> Vec<String> {
+        let calls = self.tools.calls();
+        calls.iter().map(|call| call.tool.to_string()).collect()
+    }
+}
+
+fn planned(plan: Json) -> Request {
+    Request::new("do it").plan(plan)
+}
+
+fn told(response: &Response) -> Json {
+    Json::from(&response.to_value())
+}
+
+#[tokio::test]
+async fn a_valid_plan_runs_in_order_and_its_outputs_are_in_the_context() {
+    let place = Place::new();
+    let plan = json!([{"tool": "mock_tool_a", "args": {"foo": "bar"}},
+        {"tool": "m:mock_tool_b", "id": "b", "args": {"x": "$OUTPUT[step_1].ran"}}]);
+    let response = place.runner().run(planned(plan)).await.unwrap();
+    assert!(response.success());
+    assert_eq!(place.called(), ["m:mock_tool_a", "m:mock_tool_b"]);
+    let told = told(&response);
+    assert_eq!(told["status"], "complete");
+    assert_eq!(told["planner"], "caller");
+    let context = &told["data"]["context"];
+    assert_eq!(context["mock_tool_a"]["ran"], "A with bar");
+    assert_eq!(context["step_1"]["ran"], "A with bar");
+    assert_eq!(context["b"]["x"], "A with bar");
+    assert_eq!(context["embeddedMessage"], Json::Null);
+    let results = told["data"]["intermediateResults"].as_array().unwrap();
+    assert_eq!(results.len(), 2);
+    assert_eq!(results[0]["input"], json!({"foo": "bar"}));
+    assert_eq!(results[0]["success"], true);
+    let run: RunId = told["runId"].as_str().unwrap().parse().unwrap();
+    assert!(
+        place
+            .engine()
+            .load(&run)
+            .await
+            .unwrap()
+            .run
+            .outcome
+            .is_some()
+    );
+}
+
+#[tokio::test]
+async fn an_unknown_tool_is_told_and_the_rest_runs_unless_it_is_strict() {
+    let place = Place::new();
+    let plan = json!([{"tool": "mock_tool_a", "args": {"foo": "x"}}, {"tool": "unknown_tool", "args": {}},
+        {"tool": "mock_tool_b", "args": {}}]);
+    let response = place.runner().run(planned(plan.clone())).await.unwrap();
+    assert!(response.success());
+    assert_eq!(place.called().len(), 2);
+    let said: Vec<_> = response
+        .results
+        .iter()
+        .map(|one| one.error.clone())
+        .collect();
+    assert_eq!(said[0], None);
+    assert_eq!(said[1].as_deref(), Some("there is no tool `unknown_tool`"));
+    let strict = place.runner().run(planned(plan).strict()).await.unwrap();
+    assert_eq!(strict.standing, Standing::Refused);
+    assert!(
+        strict.problems[0].contains("unknown_tool"),
+        "{:?}",
+        strict.problems
+    );
+    assert_eq!(place.called().len(), 2, "nothing more was called");
+}
+
+#[tokio::test]
+async fn arguments_that_do_not_fit_fail_with_the_schemas_words() {
+    let place = Place::new();
+    let plan = json!([{"tool": "mock_tool_b", "args": {}}, {"tool": "mock_tool_a", "args": {"invalidKey": 123}},
+        {"tool": "mock_tool_b", "args": {"x": 2}}]);
+    let stopped = place.runner().run(planned(plan.clone())).await.unwrap();
+    assert_eq!(stopped.standing, Standing::Failed);
+    assert_eq!(place.called(), ["m:mock_tool_b"]);
+    let error = stopped.results[1].error.clone().unwrap();
+    assert!(
+        error.contains("foo") && error.contains("invalidKey"),
+        "{error}"
+    );
+    let request = planned(plan).on_error(Mend::Continue);
+    let on = place.runner().run(request).await.unwrap();
+    assert!(on.success());
+    assert_eq!(on.results.len(), 3);
+    assert_eq!(place.called().len(), 3);
+}
+
+#[tokio::test]
+async fn a_plan_of_no_steps_does_nothing() {
+    let place = Place::new();
+    let response = place.runner().run(planned(json!([]))).await.unwrap();
+    assert!(response.success());
+    assert!(place.called().is_empty());
+    assert_eq!(told(&response)["data"]["intermediateResults"], json!([]));
+}
+
+#[tokio::test]
+async fn a_failure_stops_or_is_passed_over_as_is_wanted() {
+    let place = Place::new();
+    let plan = json!([{"tool": "broken"}, {"tool": "mock_tool_b", "args": {"x": 1}}]);
+    let request = planned(plan.clone()).on_error(Mend::Stop);
+    let stopped = place.runner().run(request).await.unwrap();
+    assert_eq!(stopped.standing, Standing::Failed);
+    assert_eq!(stopped.results.len(), 1);
+    let error = stopped.results[0].error.as_deref().unwrap();
+    assert!(error.contains("the disk is full"), "{error}");
+    let request = planned(plan).on_error(Mend::Continue);
+    let on = place.runner().run(request).await.unwrap();
+    assert!(on.success());
+    assert_eq!(on.results.len(), 2);
+}
+
+fn with_model(place: &Place, answers: &[&str]) -> (LoopRunner, Arc<ScriptedModel>) {
+    let model = Arc::new(ScriptedModel::new(answers.iter().copied()));
+    (place.runner().with_model(Arc::clone(&model) as _), model)
+}
+
+#[tokio::test]
+async fn a_model_plans_and_what_is_wrong_is_repaired_once() {
+    let place = Place::new();
+    let good = "Sure:\n```json\n[{\"tool\": \"m:mock_tool_a\", \"args\": {\"foo\": \"y\"}}]\n```";
+    let (runner, model) = with_model(&place, &["I had rather not.", good]);
+    let response = runner.run(Request::new("run mock a")).await.unwrap();
+    assert!(response.success());
+    assert_eq!(response.by, Some(By::Model));
+    assert!(response.tokens > 0);
+    let prompts = model.prompts();
+    assert_eq!(prompts.len(), 2);
+    let shown = &prompts[0].messages[1].text;
+    assert!(
+        shown.contains("m:mock_tool_a") && shown.contains("Mock A"),
+        "{shown}"
+    );
+    let repair = &prompts[1].messages[3].text;
+    assert!(repair.contains("there is no JSON array"), "{repair}");
+}
+
+#[tokio::test]
+async fn a_model_is_shown_what_failed_and_plans_anew_once() {
+    let place = Place::new();
+    let bad = r#"[{"id": "p", "tool": "m:mock_tool_b", "args": {"x": 1}}, {"id": "q", "tool": "m:broken", "args": {}}]"#;
+    let good = r#"{"plan": [{"id": "r", "tool": "m:mock_tool_a", "args": {"foo": "z"}}]}"#;
+    let (runner, model) = with_model(&place, &[bad, good]);
+    let response = runner.run(Request::new("do")).await.unwrap();
+    assert!(response.success(), "{response:?}");
+    assert_eq!(response.runs.len(), 2);
+    let ids: Vec<_> = response
+        .results
+        .iter()
+        .map(|one| one.id.to_string())
+        .collect();
+    assert_eq!(ids, ["p", "q", "r"]);
+    let shown = &model.prompts()[1].messages[1].text;
+    assert!(shown.contains("the disk is full"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_plan_that_fails_again_and_again_is_given_up() {
+    let place = Place::new();
+    let same = r#"[{"tool": "m:broken", "args": {}}]"#;
+    let other = r#"[{"tool": "m:broken", "args": {"n": 2}}]"#;
+    let (runner, model) = with_model(&place, &[same, same, same, same]);
+    let response = runner.run(Request::new("do")).await.unwrap();
+    assert_eq!(response.standing, Standing::Failed);
+    assert_eq!((model.prompts().len(), place.called().len()), (2, 1));
+    assert!(
+        response
+            .problems
+            .contains(&"the model gave the same plan again".to_owned())
+    );
+    let (runner, model) = with_model(&place, &[same, other, same, other]);
+    let response = runner.run(Request::new("do")).await.unwrap();
+    assert_eq!(response.standing, Standing::Failed);
+    assert_eq!((model.prompts().len(), place.called().len()), (2, 3));
+}
+
+#[tokio::test]
+async fn what_a_model_used_is_taken_from_the_budget() {
+    let place = Place::new();
+    let plan = r#"[{"tool": "m:mock_tool_b", "args": {}}]"#;
+    let (runner, _) = with_model(&place, &[plan]);
+    let mut request = Request::new("do");
+    request.budget = Some(tramline_core::journal::Budget {
+        tokens: Some(2),
+        ..Default::default()
+    });
+    let response = runner.run(request).await.unwrap();
+    assert_eq!(response.standing, Standing::Waiting, "{response:?}");
+    assert!(place.called().is_empty());
+}
+
+#[tokio::test]
+async fn words_plan_where_they_say_all() {
+    let place = Place::new();
+    let response = place
+        .runner()
+        .run(Request::new("mock tool a with foo 'hi'"))
+        .await
+        .unwrap();
+    assert_eq!(response.by, Some(By::Words), "{response:?}");
+    assert_eq!(place.called(), ["m:mock_tool_a"]);
+}
+
+#[tokio::test]
+async fn the_agent_is_asked_for_a_plan_and_gives_it_after_a_restart() {
+    let place = Place::new();
+    let mut request = Request::new("cook a dinner for twelve").session("s");
+    request.save_as = Some("dinner".into());
+    let asked = place.runner().run(request).await.unwrap();
+    assert_eq!(asked.standing, Standing::PlanRequest);
+    let asked = told(&asked);
+    let handle = asked["handle"].as_str().unwrap();
+    let asks = &asked["plan_request"];
+    assert!(asks["plan_schema"]["properties"]["plan"].is_object());
+    assert!(
+        asks["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|one| one["name"] == "m:mock_tool_a")
+    );
+    assert_eq!(asks["open"]["unmet"][0], "cook a dinner for twelve");
+    let bad = Value::from(
+        json!([{"tool": "m:mock_tool_x", "args": {}}, {"tool": "m:mock_tool_a", "args": {}}]),
+    );
+    let anew = place.runner();
+    let refused = anew.submit(handle, &bad, &Terms::default()).await.unwrap();
+    assert_eq!(refused.standing, Standing::Refused);
+    assert_eq!(refused.problems.len(), 2);
+    assert!(
+        refused.problems[0].contains("did you mean"),
+        "{:?}",
+        refused.problems
+    );
+    assert_eq!(refused.handle.as_deref(), Some(handle));
+    let stranger = Terms {
+        owner: Some("eve".into()),
+        ..Terms::default()
+    };
+    let good = Value::from(json!([{"tool": "mock_tool_a", "args": {"foo": "soup"}}]));
+    assert!(anew.submit(handle, &good, &stranger).await.is_err());
+    let done = anew.submit(handle, &good, &Terms::default()).await.unwrap();
+    assert!(done.success());
+    assert_eq!(done.by, Some(By::Agent));
+    assert_eq!(told(&done)["data"]["workflow"]["name"], "dinner");
+    assert!(anew.submit(handle, &good, &Terms::default()).await.is_err());
+}
+
+#[tokio::test]
+async fn a_conversation_is_remembered_and_what_is_near_is_found() {
+    let place = Place::new();
+    let say = |text: &str| Request::new(text.to_owned()).session("s").plan(json!([]));
+    for text in [
+        "the invoice of March is unpaid",
+        "what is the weather",
+        "thanks",
+    ] {
+        place.runner().run(say(text)).await.unwrap();
+    }
+    let response = place.runner().run(say("pay that invoice")).await.unwrap();
+    let context = &told(&response)["data"]["context"];
+    assert_eq!(context["recentMessages"].as_array().unwrap().len(), 3);
+    let near = context["semanticMatches"].as_array().unwrap();
+    assert_eq!(near[0]["content"], "the invoice of March is unpaid");
+    assert_eq!(near.len(), 1);
+    let other = place.runner().run(say("x").session("t")).await.unwrap();
+    assert_eq!(told(&other)["data"]["context"]["recentMessages"], json!([]));
+    for number in 0..210 {
+        place
+            .runner()
+            .run(say(&format!("number {number}")))
+            .await
+            .unwrap();
+    }
+    let kept = place
+        .store
+        .get("messages", "\u{1f}s")
+        .await
+        .unwrap()
+        .unwrap();
+    let kept: Json = serde_json::from_slice(&kept).unwrap();
+    assert_eq!(kept.as_array().unwrap().len(), 200);
+}
+
+#[tokio::test]
+async fn a_step_that_must_be_agreed_to_waits_and_is_told_of_afterwards() {
+    let place = Place::new();
+    let plan = json!([{"tool": "m:wipe", "args": {"all": true}}]);
+    let response = place.runner().run(planned(plan)).await.unwrap();
+    assert_eq!(response.standing, Standing::Waiting);
+    let told = told(&response);
+    let run: RunId = told["runId"].as_str().unwrap().parse().unwrap();
+    let point = told["waiting"][0]["checkpoint_id"]
+        .as_str()
+        .unwrap()
+        .parse()
+        .unwrap();
+    place
+        .engine()
+        .approve(&point, true, "me".into(), None)
+        .await
+        .unwrap();
+    let done = place
+        .runner()
+        .follow(&run, &Terms::default())
+        .await
+        .unwrap();
+    assert!(done.success(), "{done:?}");
+    assert_eq!(place.called(), ["m:wipe"]);
+    assert_eq!(done.results[0].output, Value::from(json!({"all": true})));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    for (wrong, says) in [
+        (json!({}), "`messages` is empty"),
+        (json!({"messages": "hi"}), "`messages` must be a list"),
+        (
+            json!({"messages": [{"role": "user"}]}),
+            "message 1 has no `content`",
+        ),
+        (
+            json!({"messages": [{"content": "x"}], "on_error": "panic"}),
+            "`on_error` is",
+        ),
+        (
+            json!({"messages": [{"content": "x"}], "availableTools": [3]}),
+            "`availableTools` holds",
+        ),
+        (
+            json!({"messages": [{"content": "x"}], "budget": {"money": 1}}),
+            "a budget has no `money`",
+        ),
+    ] {
+        let error = Request::read(&Value::from(wrong)).unwrap_err();
+        assert!(error.contains(says), "{error}");
+    }
+    let whole = json!({"mode": "analyst", "sessionId": "s", "messages": [{"role": "user", "content": "x"}],
+        "context": {"a": 1}, "plannerRecommendations": ["b"], "availableTools": [{"name": "m:c"}, "m:*"]});
+    let request = Request::read(&Value::from(whole)).unwrap();
+    assert_eq!(Request::read(&request.to_value()).unwrap(), request);
+}
