@@ -71,6 +71,11 @@ impl Builtin {
         self
     }
 
+    /// The model that answers prompts.
+    pub fn model(&self) -> Option<Arc<dyn Model>> {
+        self.model.clone()
+    }
+
     fn tool(&self, name: &ToolName) -> Result<&Arc<Tool>, Failure> {
         self.tools.get(name.tool.as_str()).ok_or_else(|| {
             let near = nearest(&name.tool, self.tools.keys().copied())

@@ -190,7 +190,8 @@ impl LoopRunner {
             }
             perform::Attended::Waits(pauses) => {
                 let waiting = perform::waiting(&loaded.run.graph, run, &pauses);
-                let response = Response::new(&course, done, Standing::Waiting);
+                let results = course.merged(done);
+                let response = Response::new(&course, results, Standing::Waiting);
                 Ok(response.of(run).waiting(waiting))
             }
         }

@@ -21,6 +21,7 @@ mod frames;
 mod graph;
 mod input;
 mod look;
+mod looping;
 mod moment;
 mod origin;
 mod output;
@@ -91,6 +92,8 @@ enum Verb {
     Convert(convert::Convert),
     /// List runs, read them, steer them
     Runs(runs::Runs),
+    /// Plan tool calls for a message, run them and tell what came of it
+    Loop(looping::Loop),
     /// Run a graph's tool step by step, with breakpoints and a prompt
     Debug(debug::Debug),
     /// Do a run again from its record, without calling anything, and compare
@@ -210,6 +213,7 @@ impl Common {
             control: file.control,
             quota: file.quota,
             throttle: file.throttle,
+            model: file.model,
             ..Config::default()
         })
     }
@@ -227,6 +231,7 @@ pub fn main() -> ExitCode {
         Verb::Graph(verb) => graph::main(&verb, json),
         Verb::Convert(verb) => convert::main(&verb, json),
         Verb::Runs(verb) => on_one_thread(runs::main(common, verb)),
+        Verb::Loop(verb) => on_one_thread(looping::main(common, verb)),
         Verb::Debug(verb) => on_one_thread(debug::main(common, verb)),
         Verb::Replay(verb) => on_one_thread(replay::main(common, verb)),
         Verb::Audit(verb) => on_one_thread(audit::main(common, verb)),

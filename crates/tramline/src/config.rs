@@ -3,16 +3,20 @@
 use crate::library::Tool;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use tramline_builtin::HostPattern;
 use tramline_core::{Map, Str, Value};
+use tramline_engine::seams::Model;
 use tramline_engine::{Policy, Quota, Rate};
 use tramline_mcp::server::Conduct;
 
 mod file;
+mod model;
 mod tokens;
 
 pub use file::{File, Flawed};
+pub use model::{ModelConfig, Written};
 pub use tokens::read as read_tokens;
 
 /// Larger configuration files are refused.
@@ -52,6 +56,10 @@ pub struct Config {
     pub quota: Quota,
     /// How often tools may be called.
     pub throttle: Vec<Rate>,
+    /// The model that plans and answers prompts.
+    pub model: Option<ModelConfig>,
+    /// A model of the program's own, in the place of a configured one.
+    pub own_model: Option<Arc<dyn Model>>,
 }
 
 /// How runs that agents bring are treated.
@@ -120,6 +128,13 @@ impl Config {
     #[must_use]
     pub fn server(mut self, name: impl Into<Str>, entry: impl Into<serde_json::Value>) -> Self {
         self.entries.0.insert(name.into(), entry.into().into());
+        self
+    }
+
+    /// This model plans and answers prompts.
+    #[must_use]
+    pub fn model(mut self, model: Arc<dyn Model>) -> Self {
+        self.own_model = Some(model);
         self
     }
 

@@ -44,8 +44,9 @@ pub mod wire;
 
 pub use config::Config;
 pub use library::{
-    Answer, Document, Ended, Error, Event, Failure, Follow, Fork, How, Question, Replayed, Request,
-    Run, Serving, Start, Step, Tool, ToolInfo, Trace, Tramline,
+    Answer, Document, Ended, Error, Event, Failure, Follow, Fork, How, LoopRequest, LoopResponse,
+    LoopRunner, Question, Replayed, Request, Run, Serving, Start, Step, Tool, ToolInfo, Trace,
+    Tramline,
 };
 pub use tramline_core::compare::Comparison;
 pub use tramline_core::flaw::{Flaw, Severity};

@@ -14,6 +14,9 @@ use tramline_core::ids::RunId;
 use tramline_core::text::nearest;
 use tramline_core::{Str, Value};
 use tramline_engine::Engine;
+pub use tramline_engine::loop_runner::{
+    LoopRunner, Mend, Request as LoopRequest, Response as LoopResponse, Standing, Terms,
+};
 use tramline_engine::seams::{Callable, Page, RunFilter};
 use tramline_mcp::server::NameTaken;
 
@@ -163,6 +166,17 @@ impl Tramline {
     /// Begins a run of a tool, to be waited for and steered by its [`Run`].
     pub fn start(&self, tool: impl Into<String>, input: impl Into<serde_json::Value>) -> Start {
         Start::new(self.clone(), tool.into(), input.into())
+    }
+
+    /// Plans tool calls for a message and runs them: the tools of all servers, the built-in ones and
+    /// the program's own.
+    pub async fn run_loop(&self, request: LoopRequest) -> Result<LoopResponse, Error> {
+        Ok(self.loop_runner().run(request).await?)
+    }
+
+    /// The planner loop over the tools at hand, with the configured model if there is one.
+    pub fn loop_runner(&self) -> LoopRunner {
+        self.0.house.runner()
     }
 
     /// The runs that fit the filter, newest first.

@@ -10,8 +10,8 @@ use tramline_builtin::{Allowed, Builtin, SERVER};
 use tramline_core::formats::yaml_graph::Document;
 use tramline_core::run::Run;
 use tramline_core::{Str, Value};
-use tramline_engine::seams::{Callable, Store, Tools};
-use tramline_engine::{Engine, Options, Scratch, Shelf, Throttle, Toolbox};
+use tramline_engine::seams::{Callable, Model, Store, Tools};
+use tramline_engine::{Engine, LoopRunner, Options, Scratch, Shelf, Throttle, Toolbox};
 use tramline_mcp::client::{self, Servers};
 use tramline_mcp::config::{ConfigFlaw, ServerConfig, read, read_servers};
 use tramline_mcp::server::About;
@@ -27,6 +27,8 @@ pub struct House {
     pub shelf: Arc<Shelf>,
     /// The tools that need no server.
     pub builtin: Arc<Builtin>,
+    /// What plans and answers prompts, if anything does.
+    pub model: Option<Arc<dyn Model>>,
 }
 
 /// What can be called, without anything to run it.
@@ -53,6 +55,9 @@ pub enum Trouble {
     /// A server entry cannot be used.
     #[error("{}", flaws(.0))]
     Servers(Vec<ConfigFlaw>),
+    /// The model cannot be used.
+    #[error("{0}")]
+    Model(String),
     /// A tool of the program's own cannot be used.
     #[error("{0}")]
     Tool(String),
@@ -139,8 +144,20 @@ pub fn equip<'d>(
     };
     Ok(Equipment {
         servers: Arc::new(Servers::new(servers, client::Options::default())),
-        builtin: Arc::new(Builtin::new(allowed)?),
+        builtin: Arc::new(match model(config)? {
+            Some(model) => Builtin::new(allowed)?.with_model(model),
+            None => Builtin::new(allowed)?,
+        }),
     })
+}
+
+/// The model that the configuration names.
+fn model(config: &Config) -> Result<Option<Arc<dyn Model>>, Trouble> {
+    if let Some(own) = &config.own_model {
+        return Ok(Some(Arc::clone(own)));
+    }
+    let opened = config.model.as_ref().map(config::ModelConfig::open);
+    opened.transpose().map_err(Trouble::Model)
 }
 
 /// Opens the store and puts an engine over it, with the documents' servers and the configured ones.
@@ -180,6 +197,7 @@ pub fn open<'d>(
         engine,
         servers,
         shelf,
+        model: builtin.model(),
         builtin,
     })
 }
@@ -282,6 +300,15 @@ impl House {
         Equipment {
             servers: Arc::clone(&self.servers),
             builtin: Arc::clone(&self.builtin),
+        }
+    }
+
+    /// The planner loop over all of it.
+    pub fn runner(&self) -> LoopRunner {
+        let runner = LoopRunner::new(self.engine.clone());
+        match &self.model {
+            Some(model) => runner.with_model(Arc::clone(model)),
+            None => runner,
         }
     }
 

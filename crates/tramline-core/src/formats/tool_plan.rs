@@ -99,8 +99,8 @@ impl Plan {
         }))
     }
 
-    /// The plan as a graph: a chain of calls. Tools must be named with their servers by now.
-    pub fn graph(&self, name: &str, on_error: OnError) -> Result<Arc<Graph>, Vec<Flaw>> {
+    /// The plan as the tasks of a DAG, each after the one before it.
+    pub fn tasks(&self) -> Value {
         let mut before: Option<&Str> = None;
         let tasks = self.steps.iter().map(|step| {
             let mut task = Map::new();
@@ -112,7 +112,12 @@ impl Plan {
             task.insert("depends_on", Value::array(waits_for));
             task.into()
         });
-        let dag = Value::object([("tasks", Value::array(tasks))]);
+        Value::array(tasks)
+    }
+
+    /// The plan as a graph: a chain of calls. Tools must be named with their servers by now.
+    pub fn graph(&self, name: &str, on_error: OnError) -> Result<Arc<Graph>, Vec<Flaw>> {
+        let dag = Value::object([("tasks", self.tasks())]);
         let hint = Hint {
             name,
             format: Some(Format::Dag),

@@ -80,21 +80,10 @@ impl Course {
     /// The plan as a DAG under the name it is wanted by.
     pub(super) fn workflow(&self) -> Option<Value> {
         let name = self.request.save_as.clone()?;
-        let mut before: Option<Str> = None;
-        let tasks = self.plan.steps.iter().map(|step| {
-            let mut task = Map::new();
-            task.insert("id", step.id.clone().into());
-            task.insert("tool", step.tool.clone().into());
-            task.insert("arguments", step.args.clone());
-            let waits_for = before.replace(step.id.clone()).map(Value::from);
-            task.insert("depends_on", Value::array(waits_for));
-            Value::from(task)
-        });
-        let tasks: Vec<_> = tasks.collect();
         let mut dag = Map::new();
         dag.insert("name", name.into());
         dag.insert("description", self.request.last().into());
-        dag.insert("tasks", Value::array(tasks));
+        dag.insert("tasks", self.plan.tasks());
         Some(dag.into())
     }
 

@@ -98,12 +98,22 @@ pub(super) async fn keep(
         .filter(|one| !known(one))
         .cloned()
         .collect();
-    if let (true, Some(last)) = (fresh.is_empty(), request.messages.last()) {
+    // Said before, and said again now; unless this was kept already and is only told once more.
+    let at_end = |message: &Value| all.iter().rev().take(2).any(|one| one == message);
+    if let (true, Some(last)) = (fresh.is_empty(), request.messages.last())
+        && !at_end(last)
+    {
         fresh.push(last.clone());
     }
     if let Some(answer) = answer {
         let role = ("role", Value::from("assistant"));
-        fresh.push(Value::object([role, ("content", answer.into())]));
+        let answer = Value::object([role, ("content", answer.into())]);
+        if !(fresh.is_empty() && at_end(&answer)) {
+            fresh.push(answer);
+        }
+    }
+    if fresh.is_empty() {
+        return Ok(());
     }
     all.extend(fresh);
     let mut from = all.len().saturating_sub(KEPT_MAX);

@@ -259,6 +259,32 @@ async fn what_a_model_used_is_taken_from_the_budget() {
 }
 
 #[tokio::test]
+async fn what_a_built_in_tool_asks_of_a_model_counts_too() {
+    let usage = || Value::from(json!({"response": "x", "usage": {"tokens": 6}}));
+    let tools = FakeTools::new()
+        .tool("builtin", "llm", SAFE, move |_| async move { Ok(usage()) })
+        .tool("other", "llm", SAFE, move |_| async move { Ok(usage()) });
+    let store = Arc::new(MemoryStore::default());
+    let engine = Engine::new(store, Arc::new(tools), Options::default());
+    let runner = LoopRunner::new(engine.clone());
+    let with = |first: &str| {
+        let mut request = planned(json!([{"tool": first}, {"tool": "other:llm"}]));
+        request.budget = Some(tramline_core::journal::Budget {
+            tokens: Some(6),
+            ..Default::default()
+        });
+        request
+    };
+    let asks = runner.run(with("builtin:llm")).await.unwrap();
+    assert_eq!(asks.standing, Standing::Waiting, "{asks:?}");
+    let run: RunId = asks.runs[0].parse().unwrap();
+    assert_eq!(engine.load(&run).await.unwrap().run.tokens, 6);
+    // What other servers say of themselves is not believed.
+    let done = runner.run(with("other:llm")).await.unwrap();
+    assert!(done.success(), "{done:?}");
+}
+
+#[tokio::test]
 async fn words_plan_where_they_say_all() {
     let place = Place::new();
     let response = place

@@ -3,6 +3,7 @@
 
 mod cassettes;
 mod dialects;
+mod loops;
 mod server;
 mod trouble;
 

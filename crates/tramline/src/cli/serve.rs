@@ -40,7 +40,7 @@ pub(super) struct Serve {
     /// Named HTTP callers, a line name=token for each; each sees only its own runs
     #[arg(long, value_name = "FILE", requires = "http")]
     token_file: Option<PathBuf>,
-    /// What to offer: graphs, control, library, debug
+    /// What to offer: graphs, control, library, debug, loop
     #[arg(
         long,
         value_name = "NAMES",
@@ -71,6 +71,7 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
         origin: home.to_value(),
         ttl: config.control.ttl,
         commands_per_minute: config.control.commands_per_minute,
+        model: house.model.clone(),
     };
     let server = Server::with(
         house.engine.clone(),

@@ -1,6 +1,7 @@
 //! The configuration file: what an operator says once instead of by flags, each flaw at its place.
 
-use super::{Control, read_bounded};
+use super::model::Written;
+use super::{Control, ModelConfig, read_bounded};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tramline_builtin::HostPattern;
@@ -9,12 +10,13 @@ use tramline_core::flaw::{Code, Flaw, Severity};
 use tramline_core::formats::document::{self, At};
 use tramline_core::text::{milliseconds, nearest, shown};
 use tramline_engine::{Pattern, Policy, Quota, Rate};
+use tramline_model::Dialect;
 
 /// Larger files are refused.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// The fields of the file.
-const FIELDS: [&str; 8] = [
+const FIELDS: [&str; 9] = [
     "policy",
     "control",
     "quota",
@@ -23,6 +25,7 @@ const FIELDS: [&str; 8] = [
     "roots",
     "hosts",
     "shell",
+    "model",
 ];
 
 /// What a configuration file says. What it leaves out is as it is without a file.
@@ -44,6 +47,8 @@ pub struct File {
     pub hosts: Vec<HostPattern>,
     /// Whether `shell` may run commands.
     pub shell: bool,
+    /// The model that plans and answers prompts.
+    pub model: Option<ModelConfig>,
 }
 
 /// A file that cannot be used, with its text.
@@ -98,6 +103,7 @@ impl File {
                 None => reader.wrong(at, "shell", "true or false"),
             }
         }
+        file.model = reader.model(root, directory);
         let mut flaws = reader.flaws;
         flaws.sort_by_key(|flaw| (flaw.place.line, flaw.place.column));
         let fatal = |flaw: &Flaw| flaw.code.severity() == Severity::Error;
@@ -223,13 +229,8 @@ impl Reader {
             return;
         };
         if let Some(field) = given(at, "ttl") {
-            let ms = match field.value {
-                Value::String(text) => milliseconds(text),
-                other => other.as_u64(),
-            };
-            match ms.filter(|ms| *ms > 0) {
-                Some(ms) => control.ttl = Some(Duration::from_millis(ms)),
-                None => self.bad(field, "`ttl` must be a time such as 30m or 1h".into()),
+            if let Some(ttl) = self.time(field, "ttl") {
+                control.ttl = Some(ttl);
             }
         }
         if let Some(most) = self.whole(at, "commands_per_minute", 1) {
@@ -243,6 +244,48 @@ impl Reader {
         };
         quota.runs_open_max = self.whole(at, "open_runs", 1);
         quota.bytes_max = self.whole(at, "journal_bytes", 1);
+    }
+
+    fn model(&mut self, root: At<'_>, directory: &Path) -> Option<ModelConfig> {
+        let at = self.section(root, "model", &ModelConfig::FIELDS)?;
+        let mut text = |key| given(at, key).and_then(|field| self.text(field, key));
+        let path = |text: Option<&str>| text.map(|path| directory.join(path));
+        let mut model = ModelConfig {
+            dialect: Dialect::OpenAi,
+            url: text("url").map(str::to_owned),
+            name: text("name").unwrap_or_default().to_owned(),
+            key: text("key").map(|key| Written(key.to_owned())),
+            timeout: None,
+            record: path(text("record")),
+            replay: path(text("replay")),
+        };
+        let dialect = text("dialect");
+        if let (Some(dialect), Some(field)) = (dialect, given(at, "dialect")) {
+            match dialect.parse() {
+                Ok(dialect) => model.dialect = dialect,
+                Err(bad) => self.bad(field, bad),
+            }
+        }
+        if let Some(field) = given(at, "timeout") {
+            model.timeout = self.time(field, "timeout");
+        }
+        if model.name.is_empty() && model.replay.is_none() {
+            let message = "the `name` of the model is missing".to_owned();
+            self.add(Code::Missing, at, message, None);
+        }
+        Some(model)
+    }
+
+    fn time(&mut self, field: At<'_>, key: &str) -> Option<Duration> {
+        let ms = match field.value {
+            Value::String(text) => milliseconds(text),
+            other => other.as_u64(),
+        };
+        let time = ms.filter(|ms| *ms > 0).map(Duration::from_millis);
+        if time.is_none() {
+            self.bad(field, format!("`{key}` must be a time such as 30m or 1h"));
+        }
+        time
     }
 
     fn throttle(&mut self, root: At<'_>, rates: &mut Vec<Rate>) {
@@ -287,7 +330,7 @@ mod tests {
         let text = "policy:\n  ask: ['github:delete_*']\n  deny: ['*:drop*']\n\
             control: { ttl: 30m, commands_per_minute: 60 }\nquota: { open_runs: 5, journal_bytes: 1000 }\n\
             throttle:\n  - { pattern: 'github:*', per_minute: 30 }\nmcp_config: mcp.json\nroots: [docs]\n\
-            hosts: [api.example.com]\nshell: true\n";
+            hosts: [api.example.com]\nshell: true\nmodel:\n  { dialect: anthropic, name: m, key: '${KEY}', timeout: 90s, record: said.jsonl }\n";
         let (file, odd) = File::parse(text.as_bytes(), Path::new("/etc/t")).unwrap();
         assert!(odd.is_empty());
         assert_eq!(file.policy.ask[0].as_str(), "github:delete_*");
@@ -303,6 +346,22 @@ mod tests {
         assert_eq!(file.roots, [Path::new("/etc/t/docs")]);
         assert_eq!(file.hosts.len(), 1);
         assert!(file.shell);
+        let model = file.model.unwrap();
+        assert_eq!(model.dialect, Dialect::Anthropic);
+        assert_eq!(model.timeout, Some(Duration::from_secs(90)));
+        assert_eq!(
+            model.record.as_deref(),
+            Some(Path::new("/etc/t/said.jsonl"))
+        );
+        assert!(!format!("{model:?}").contains("KEY"), "keys are not shown");
+    }
+
+    #[test]
+    fn a_model_that_is_not_said_well_is_told() {
+        let text = "model:\n  dialect: latin\n  timeout: soon\n  nme: x\n";
+        let flaws = File::parse(text.as_bytes(), Path::new("")).unwrap_err();
+        let places: Vec<_> = flaws.iter().map(|flaw| flaw.place.line).collect();
+        assert_eq!(places, [2, 2, 3, 4], "{flaws:?}");
     }
 
     #[test]

@@ -55,10 +55,13 @@ async fn thought(
     if steps.steps.iter().any(|step| taken(&step.id)) {
         return None;
     }
-    let tools = steps.steps.iter().map(|step| step.tool.parse().ok());
+    let tools = steps.steps.iter().map(|step| {
+        let (server, tool) = step.tool.split_once(':')?;
+        Some(ToolName::new(server, tool))
+    });
     Some(Plan {
         tools: tools.collect::<Option<_>>()?,
-        tasks: submitted::chain(&steps),
+        tasks: steps.tasks(),
         confidence: 1.0,
         explanation: "planned by the model".to_owned(),
         ..Plan::default()

@@ -105,24 +105,5 @@ fn tasks(plan: &Value) -> Result<Value, Wrong> {
         let message = format!("the plan cannot be used: {}", wrong.join("; "));
         Wrong::params(message).with("details", Value::array(details))
     })?;
-    Ok(chain(&steps))
-}
-
-/// Steps as tasks, each after the one before it.
-pub(super) fn chain(plan: &Plan) -> Value {
-    let mut before: Option<Value> = None;
-    let tasks: Vec<Value> = plan
-        .steps
-        .iter()
-        .map(|step| {
-            let id = Value::from(step.id.clone());
-            let mut task = Map::new();
-            task.insert("id", id.clone());
-            task.insert("tool", step.tool.clone().into());
-            task.insert("arguments", step.args.clone());
-            task.insert("depends_on", Value::array(before.replace(id)));
-            task.into()
-        })
-        .collect();
-    Value::array(tasks)
+    Ok(steps.tasks())
 }

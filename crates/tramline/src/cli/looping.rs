@@ -1,0 +1,114 @@
+//! `tramline loop`: a message, the plan made for it, and what came of it.
+
+use super::{Common, Done, Exit, Reach, Stopped, input, output};
+use crate::wire::{self, Origin};
+use tramline_core::ids::RunId;
+use tramline_engine::loop_runner::{Mend, Request, Response, Standing, Terms};
+
+/// Plan tool calls for a message, run them and tell what came of it.
+#[derive(clap::Args)]
+pub(super) struct Loop {
+    /// What is wanted
+    #[arg(value_name = "MESSAGE", required_unless_present = "run")]
+    message: Option<String>,
+    /// The conversation this belongs to; its messages are remembered
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
+    /// A plan to run as it is: JSON, @file or - for standard input
+    #[arg(long, value_name = "PLAN")]
+    plan: Option<String>,
+    /// Only these tools: server:tool or server:*
+    #[arg(long = "tool", value_name = "TOOL")]
+    tools: Vec<String>,
+    /// What becomes of the plan when a step fails: continue, stop, replan
+    #[arg(long, value_name = "WAY", default_value = "replan")]
+    on_error: Mend,
+    /// Refuse a plan with anything wrong about it
+    #[arg(long)]
+    strict: bool,
+    /// Answer the question of an earlier loop with the plan
+    #[arg(long, value_name = "HANDLE", requires = "plan")]
+    handle: Option<String>,
+    /// How an earlier loop stands, by its run; goes on with it if nobody does
+    #[arg(long, value_name = "RUN", value_parser = super::runs::run_id)]
+    run: Option<RunId>,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+pub(super) async fn main(common: Common, verb: Loop) -> Done {
+    let config = common.config(&verb.reach)?;
+    let house = wire::open(&config, [])?;
+    let terms = Terms {
+        origin: Origin::brought(&[], &config).to_value(),
+        ..Terms::default()
+    };
+    let response = answer(&house, verb, &terms).await;
+    house.close().await;
+    let response = response?;
+    if common.json {
+        output::line(&serde_json::Value::from(&response.to_value()));
+    } else {
+        show(&response);
+    }
+    Ok(match response.standing {
+        Standing::Complete => Exit::Done,
+        Standing::Failed | Standing::Aborted => Exit::Failed,
+        Standing::Refused | Standing::PlanRequest => Exit::BadInput,
+        Standing::Rejected => Exit::Rejected,
+        Standing::Waiting => Exit::Paused,
+    })
+}
+
+async fn answer(house: &wire::House, verb: Loop, terms: &Terms) -> Result<Response, Stopped> {
+    let runner = house.runner();
+    if let Some(run) = &verb.run {
+        return Ok(runner.follow(run, terms).await?);
+    }
+    let plan = verb.plan.as_deref().map(input::whole).transpose()?;
+    if let (Some(handle), Some(plan)) = (&verb.handle, &plan) {
+        return Ok(runner.submit(handle, plan, terms).await?);
+    }
+    let mut request = Request::new(verb.message.unwrap_or_default());
+    request.session = verb.session.map(Into::into);
+    request.plan = plan;
+    request.on_error = verb.on_error;
+    request.strict = verb.strict;
+    if !verb.tools.is_empty() {
+        request.available = Some(verb.tools.into_iter().map(Into::into).collect());
+    }
+    Ok(runner.run_for(request, terms).await?)
+}
+
+/// Tells people: each step on a line, then the summary or the last output.
+fn show(response: &Response) {
+    for result in &response.results {
+        match &result.error {
+            None => output::say(&format!("done    {}", result.tool)),
+            Some(error) => output::say(&format!("failed  {}: {error}", result.tool)),
+        }
+    }
+    for problem in &response.problems {
+        output::say(&format!("note    {problem}"));
+    }
+    if let Some(run) = response.runs.last() {
+        output::say(&format!("run     {run}"));
+    }
+    if let Some(handle) = &response.handle {
+        let says = "no complete plan was found; `--json` shows what is open. Give a plan with";
+        output::say(&format!("{says} --handle {handle} --plan @plan.json"));
+    }
+    if response.standing == Standing::Waiting {
+        output::say("it waits for a person; `tramline runs show` tells for what");
+    }
+    let last = response
+        .results
+        .iter()
+        .rev()
+        .find(|one| one.error.is_none());
+    match (&response.summary, last) {
+        (Some(summary), _) => output::text_line(summary),
+        (None, Some(last)) => output::text_line(&last.output.to_json_pretty()),
+        (None, None) => {}
+    }
+}

@@ -1,0 +1,77 @@
+//! The model that is configured: where it is, what opens it, and what is recorded of it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tramline_engine::seams::Model;
+use tramline_mcp::config::{Unset, expand};
+use tramline_model::{Dialect, Endpoint, HttpModel, Key, Recorder, Replayer};
+
+/// A model as the configuration file describes it.
+#[derive(Clone, Debug)]
+pub struct ModelConfig {
+    /// How it is spoken to.
+    pub dialect: Dialect,
+    /// Where it is; the dialect's usual place if nothing is said.
+    pub url: Option<String>,
+    /// Its name there.
+    pub name: String,
+    /// What opens it, in which `${NAME}` stands for a variable of the environment.
+    pub key: Option<Written>,
+    /// How long an answer may take.
+    pub timeout: Option<Duration>,
+    /// Where what it says is written down.
+    pub record: Option<PathBuf>,
+    /// What answers in its place.
+    pub replay: Option<PathBuf>,
+}
+
+/// A key as it was written, which is never shown: it may be the key itself.
+#[derive(Clone)]
+pub struct Written(pub String);
+
+impl std::fmt::Debug for Written {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Key")
+    }
+}
+
+impl ModelConfig {
+    /// The fields as they are written.
+    pub const FIELDS: [&str; 7] = [
+        "dialect", "url", "name", "key", "timeout", "record", "replay",
+    ];
+
+    /// The model. Nothing is asked yet; variables are put in now, and not before.
+    pub fn open(&self) -> Result<Arc<dyn Model>, String> {
+        if let Some(path) = &self.replay {
+            return Ok(Arc::new(Replayer::open(path)?));
+        }
+        let mut endpoint = Endpoint::new(self.dialect, self.name.clone());
+        if let Some(url) = &self.url {
+            endpoint.url = filled("url", url)?;
+        }
+        if let Some(Written(key)) = &self.key {
+            endpoint.key = Some(Key::new(filled("key", key)?));
+        }
+        if let Some(timeout) = self.timeout {
+            endpoint.timeout = timeout;
+            endpoint.silence = endpoint.silence.min(timeout);
+        }
+        let model: Arc<dyn Model> = Arc::new(HttpModel::new(endpoint));
+        match &self.record {
+            None => Ok(model),
+            Some(path) => Ok(Arc::new(Recorder::new(model, path)?)),
+        }
+    }
+}
+
+/// The one place where what is written of a model becomes what it stands for.
+fn filled(field: &str, text: &str) -> Result<String, String> {
+    let lookup = |name: &str| std::env::var(name).ok();
+    expand(text, &lookup).map_err(|Unset(name)| {
+        format!(
+            "`model.{field}` wants the variable {name}, which is not set; set it or write another"
+        )
+    })
+}

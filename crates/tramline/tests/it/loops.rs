@@ -1,0 +1,293 @@
+//! The planner loop as its users meet it: at the prompt, in a program, over servers that people use.
+
+use crate::served::{Talk, installed, serve};
+use crate::support::{Done, Tramline as Binary};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::process::Stdio;
+use std::time::Duration;
+use tramline::library::Standing;
+use tramline::{Config, LoopRequest, Tool, Tramline};
+use tramline_unruly::processes::until;
+
+/// More than anything here should take on a busy machine.
+const SOON: Duration = Duration::from_secs(60);
+
+fn told(done: &Done) -> Value {
+    serde_json::from_str(&done.out()).unwrap_or_else(|_| panic!("{} {}", done.out(), done.err()))
+}
+
+/// A binary with a server of ours behind it.
+fn place() -> (Binary, String) {
+    let place = Binary::new();
+    let unruly = tramline_unruly::program::unruly().unwrap();
+    let file = place.data.path().join("mcp.json");
+    let servers = json!({"mcpServers": {"u": {"command": unruly}}});
+    std::fs::write(&file, servers.to_string()).unwrap();
+    (place, file.to_string_lossy().into_owned())
+}
+
+#[test]
+fn a_plan_runs_at_the_prompt_and_is_summed_up() {
+    let (place, servers) = place();
+    let plan = r#"[{"tool": "u:add", "args": {"a": 2, "b": 3}}, {"tool": "finalize_summary", "args": {}}]"#;
+    let words = ["loop", "add", "--plan", plan, "--mcp-config", &servers];
+    let done = place.run(&words);
+    assert_eq!(done.code(), 0, "{}", done.err());
+    assert!(done.out().starts_with("u:add: "), "{}", done.out());
+    let done = place.run(&[&words[..], &["--json"]].concat());
+    let told = told(&done);
+    assert_eq!(told["success"], true);
+    assert!(told["data"]["summaryMessage"].is_string(), "{told}");
+}
+
+#[test]
+fn a_plan_is_asked_for_and_given_by_another_process() {
+    let (place, servers) = place();
+    let asked = place.run(&[
+        "loop",
+        "paint the fence",
+        "--json",
+        "--mcp-config",
+        &servers,
+    ]);
+    assert_eq!(asked.code(), 2, "{}", asked.err());
+    let handle = told(&asked)["handle"].as_str().unwrap().to_owned();
+    let with = |plan: &str| {
+        let words = [
+            "loop",
+            "x",
+            "--handle",
+            &handle,
+            "--plan",
+            plan,
+            "--json",
+            "--mcp-config",
+            &servers,
+        ];
+        place.run(&words)
+    };
+    let refused = with(r#"[{"tool": "u:ecko", "args": {}}]"#);
+    assert_eq!(refused.code(), 2);
+    assert!(
+        refused.out().contains("did you mean `u:echo`?"),
+        "{}",
+        refused.out()
+    );
+    let done = with(r#"[{"tool": "u:echo", "args": {"x": 1}}]"#);
+    assert_eq!(done.code(), 0, "{}", done.err());
+    assert_eq!(told(&done)["data"]["context"]["step_1"], json!({"x": 1}));
+}
+
+#[test]
+fn a_loop_that_was_killed_goes_on_where_it_was() {
+    let (place, servers) = place();
+    let plan = r#"[{"id": "first", "tool": "u:echo", "args": {"n": 1}}, {"id": "slow", "tool": "u:sleep", "args": {"ms": 3000}},
+        {"id": "last", "tool": "u:echo", "args": {"n": "$OUTPUT[first].n"}}]"#;
+    let words = [
+        "loop",
+        "x",
+        "--session",
+        "s",
+        "--plan",
+        plan,
+        "--mcp-config",
+        &servers,
+    ];
+    let mut child = place
+        .command(&words)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut run = String::new();
+    let under_way = || {
+        let runs = told(&place.run(&["runs", "--json"]));
+        let Some(id) = runs["runs"][0]["run_id"].as_str() else {
+            return false;
+        };
+        run = id.to_owned();
+        let shown = told(&place.run(&["runs", "show", id, "--json"]));
+        shown["steps"]
+            .as_array()
+            .is_some_and(|steps| steps.len() == 2)
+    };
+    until(SOON, under_way).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let done = place.run(&["loop", "--run", &run, "--json", "--mcp-config", &servers]);
+    assert_eq!(done.code(), 0, "{} {}", done.out(), done.err());
+    let told = told(&done);
+    assert_eq!(told["data"]["context"]["last"], json!({"n": 1}));
+    assert_eq!(
+        told["data"]["intermediateResults"]
+            .as_array()
+            .unwrap()
+            .len(),
+        3
+    );
+    assert_eq!(told["runId"], run.as_str());
+}
+
+/// A model that answers every request with the same text; gives its address and what it hears.
+fn model(says: &str) -> (String, std::sync::mpsc::Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let (sender, heard) = std::sync::mpsc::channel();
+    let body = json!({"choices": [{"message": {"content": says}, "finish_reason": "stop"}],
+        "usage": {"total_tokens": 9}})
+    .to_string();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut bytes = Vec::new();
+            let mut part = [0; 65_536];
+            loop {
+                let count = stream.read(&mut part).unwrap();
+                bytes.extend_from_slice(&part[..count]);
+                let text = String::from_utf8_lossy(&bytes);
+                let ended = text.split_once("\r\n\r\n").is_some_and(|(head, rest)| {
+                    let length = head.lines().find_map(|line| {
+                        let (name, value) = line.split_once(": ")?;
+                        name.eq_ignore_ascii_case("content-length")
+                            .then(|| value.parse::<usize>().unwrap())
+                    });
+                    rest.len() >= length.unwrap_or(0)
+                });
+                if ended || count == 0 {
+                    break;
+                }
+            }
+            let _ = sender.send(String::from_utf8_lossy(&bytes).into_owned());
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+                body.len()
+            );
+            let _ = stream.write_all(format!("{head}{body}").as_bytes());
+        }
+    });
+    (url, heard)
+}
+
+#[test]
+fn a_configured_model_plans_and_its_key_is_shown_nowhere() {
+    let (place, servers) = place();
+    let (url, heard) = model(r#"{"plan": [{"tool": "u:echo", "args": {"x": "planned"}}]}"#);
+    let config = place.data.path().join("tramline.yaml");
+    let text = format!(
+        "model: {{ name: m, url: '{url}', key: '${{LOOP_TEST_KEY}}', record: said.jsonl }}\nmcp_config: {servers}\n"
+    );
+    std::fs::write(&config, text).unwrap();
+    let config = config.to_string_lossy().into_owned();
+    let words = ["loop", "paint the fence", "--json", "--config", &config];
+    let unset = place.run(&words);
+    assert_eq!(unset.code(), 2, "{}", unset.out());
+    assert!(unset.out().contains("LOOP_TEST_KEY"), "{}", unset.out());
+    let done = Done(
+        place
+            .command(&words)
+            .env("LOOP_TEST_KEY", "sesame")
+            .output()
+            .unwrap(),
+    );
+    assert_eq!(done.code(), 0, "{} {}", done.out(), done.err());
+    let told = told(&done);
+    assert_eq!(told["planner"], "model", "{told}");
+    assert_eq!(told["usage"]["tokens"], 9);
+    assert!(heard.recv().unwrap().contains("Bearer sesame"));
+    let said = std::fs::read_to_string(place.data.path().join("said.jsonl")).unwrap();
+    let kept = std::fs::read(place.data.path().join("tramline.db")).unwrap_or_default();
+    for shown in [
+        done.out(),
+        said,
+        String::from_utf8_lossy(&kept).into_owned(),
+    ] {
+        assert!(!shown.contains("sesame"));
+    }
+}
+
+#[test]
+fn a_real_server_is_planned_over() {
+    let Some(program) = installed("node_modules/.bin/mcp-server-filesystem") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().canonicalize().unwrap();
+    let servers = path.join("mcp.json");
+    let entry = json!({"mcpServers": {"files": {"command": program, "args": [path]}}});
+    std::fs::write(&servers, entry.to_string()).unwrap();
+    let mut command = serve(&[], &path.join("data"));
+    command
+        .args(["--toolsets", "loop", "--mcp-config"])
+        .arg(&servers);
+    let child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut client = Talk::start(child);
+    let note = path.join("note.txt");
+    let plan = json!([{"tool": "files:write_file", "args": {"path": note, "content": "seven"}},
+        {"id": "back", "tool": "files:read_text_file", "args": {"path": note}}, {"tool": "finalize_summary", "args": {}}]);
+    let request = json!({"messages": [{"role": "user", "content": "write it down"}], "plan": plan, "sessionId": "s"});
+    let first = client.call("run_loop", &request)["structuredContent"].clone();
+    // Writing is annotated as destructive: a person is asked.
+    assert_eq!(first["status"], "paused", "{first}");
+    let run = first["runId"].as_str().unwrap().to_owned();
+    let data = path.join("data");
+    let approve = std::process::Command::new(env!("CARGO_BIN_EXE_tramline"))
+        .args(["runs", "approve", &run, "--data-dir"])
+        .arg(&data)
+        .output()
+        .unwrap();
+    assert!(approve.status.success(), "{approve:?}");
+    let done =
+        client.call("run_loop", &json!({"runId": run, "sessionId": "s"}))["structuredContent"]
+            .clone();
+    assert_eq!(done["success"], true, "{done}");
+    assert!(
+        done["data"]["summaryMessage"]
+            .as_str()
+            .unwrap()
+            .contains("seven"),
+        "{done}"
+    );
+    assert_eq!(std::fs::read_to_string(&note).unwrap(), "seven");
+    let hidden = client.call("run_loop", &json!({"runId": run}));
+    assert_eq!(hidden["isError"], true, "its session is not named");
+    client.close();
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Greet {
+    name: String,
+}
+
+#[tokio::test]
+async fn a_programs_own_tools_are_planned_over() {
+    let greet = Tool::new(
+        "greet",
+        "Greets somebody by name.",
+        |greet: Greet| async move { Ok::<_, String>(format!("Hello, {}!", greet.name)) },
+    );
+    let tramline = Tramline::open(Config::in_memory().tool(greet.read_only())).unwrap();
+    let plan = json!([{"tool": "greet", "args": {"name": "Ada"}}]);
+    let request = LoopRequest::new("greet Ada").plan(plan);
+    let response = tramline.run_loop(request).await.unwrap();
+    assert!(response.success());
+    assert_eq!(response.results[0].output, "Hello, Ada!".into());
+    let words = tramline
+        .run_loop(LoopRequest::new("greet somebody by name 'Bo'"))
+        .await
+        .unwrap();
+    assert_eq!(words.standing, Standing::Complete, "{words:?}");
+    assert_eq!(words.results[0].output, "Hello, Bo!".into());
+    let bad = LoopRequest::new("greet").plan(json!([{"tool": "greet", "args": {"nam": 1}}]));
+    let bad = tramline.run_loop(bad).await.unwrap();
+    assert_eq!(bad.standing, Standing::Failed);
+    tramline.close().await;
+}
