@@ -177,7 +177,8 @@ impl From<crate::wire::Trouble> for Stopped {
             crate::wire::Trouble::Root(_)
             | crate::wire::Trouble::Config(_)
             | crate::wire::Trouble::Servers(_)
-            | crate::wire::Trouble::Tool(_) => Exit::BadInput,
+            | crate::wire::Trouble::Tool(_)
+            | Trouble::Model(_) => Exit::BadInput,
         };
         Self {
             exit,
