@@ -10,6 +10,9 @@ const PARAMETERS_MAX: usize = 64;
 /// So many past wishes count, the newest: beyond them a card says what it said already.
 pub const WISHES_MAX: usize = 64;
 
+/// A text's first part that is embedded, in bytes: models read no more of it.
+const EMBEDDED_BYTES_MAX: usize = 2 * 1_024;
+
 /// What a card stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
@@ -77,6 +80,14 @@ impl Card {
         }
     }
 
+    /// What is embedded of it, its wishes left out.
+    pub fn text(&self) -> String {
+        let name = format!("{} {}", self.server, self.name).replace(['_', '-'], " ");
+        let title = self.title.as_deref().unwrap_or_default();
+        let text = format!("{} {title}. {}", name.trim(), self.description);
+        embedded(&text).to_owned()
+    }
+
     /// The parameters that count.
     pub(super) fn parameters(&self) -> impl Iterator<Item = &Str> {
         self.parameters.iter().take(PARAMETERS_MAX)
@@ -87,4 +98,9 @@ impl Card {
         let from = self.wishes.len().saturating_sub(WISHES_MAX);
         self.wishes[from..].iter()
     }
+}
+
+/// As much of a text as is embedded.
+pub(super) fn embedded(text: &str) -> &str {
+    &text[..text.floor_char_boundary(EMBEDDED_BYTES_MAX)]
 }

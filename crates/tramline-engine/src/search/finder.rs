@@ -1,15 +1,12 @@
 //! Search with an embedder: texts become vectors here, before the index sees them.
 
-use super::card::{Card, Kind};
+use super::card::{Card, Kind, embedded};
 use super::meaning::{Vector, fingerprint};
 use super::{Full, Hit, Index};
 use crate::seams::Embedder;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use tramline_core::failure::{Failure, FailureKind};
-
-/// A description's first part that is embedded, in bytes: models read no more of it.
-const EMBEDDED_BYTES_MAX: usize = 2 * 1_024;
 
 /// Vectors by the fingerprint of their text, as bytes: what the caller keeps between starts.
 pub type Kept = HashMap<u128, Vec<u8>>;
@@ -50,7 +47,7 @@ impl Finder {
                 let key = fingerprint(model?, text);
                 Vector::decode(made.get(&key).or_else(|| kept.get(&key))?)
             };
-            let vector = known(&meant(&card)).map(|description| {
+            let vector = known(&card.text()).map(|description| {
                 let wishes: Vec<Vector> = card.wishes().filter_map(|wish| known(wish)).collect();
                 Vector::of_card(&description, &wishes)
             });
@@ -77,7 +74,7 @@ impl Finder {
         wanted: impl Fn(Kind) -> bool,
     ) -> Vec<Hit> {
         let vector = match &self.embedder {
-            Some(embedder) => embed(embedder.as_ref(), vec![cut(query).to_owned()])
+            Some(embedder) => embed(embedder.as_ref(), vec![embedded(query).to_owned()])
                 .await
                 .ok(),
             None => None,
@@ -109,23 +106,11 @@ impl From<Failure> for PutFailure {
     }
 }
 
-/// What is embedded of a card, its wishes left out.
-fn meant(card: &Card) -> String {
-    let name = format!("{} {}", card.server, card.name).replace(['_', '-'], " ");
-    let title = card.title.as_deref().unwrap_or_default();
-    let text = format!("{} {title}. {}", name.trim(), card.description);
-    cut(&text).to_owned()
-}
-
-fn cut(text: &str) -> &str {
-    &text[..text.floor_char_boundary(EMBEDDED_BYTES_MAX)]
-}
-
 /// The vectors of texts that are not kept yet, by the fingerprints of the texts.
 async fn make(embedder: &dyn Embedder, cards: &[Card], kept: &Kept) -> Result<Kept, Failure> {
     let texts = cards.iter().flat_map(|card| {
         let wishes = card.wishes().map(|wish| wish.to_string());
-        std::iter::once(meant(card)).chain(wishes)
+        std::iter::once(card.text()).chain(wishes)
     });
     let mut missing: HashMap<u128, String> = HashMap::new();
     for text in texts {
@@ -138,7 +123,10 @@ async fn make(embedder: &dyn Embedder, cards: &[Card], kept: &Kept) -> Result<Ke
     missing.sort_unstable();
     let mut made = Kept::new();
     for batch in missing.chunks(embedder.batch_max().max(1)) {
-        let texts = batch.iter().map(|(_, text)| cut(text).to_owned()).collect();
+        let texts = batch
+            .iter()
+            .map(|(_, text)| embedded(text).to_owned())
+            .collect();
         let vectors = embed(embedder, texts).await?;
         for ((key, _), vector) in batch.iter().zip(vectors) {
             if let Some(vector) = vector {
