@@ -41,13 +41,13 @@ pub struct Calibration {
 impl Calibration {
     /// For searches by words and wishes.
     pub const WORDS: Self = Self {
-        bias: -2.3,
-        weights: [4.5, 4.0, 2.0, 0.0, 0.0],
+        bias: -1.86,
+        weights: [5.47, 2.46, 0.53, 0.0, 0.0],
     };
     /// For searches by meaning too.
     pub const MEANING: Self = Self {
-        bias: -2.3,
-        weights: [4.5, 4.0, 2.0, 0.0, 0.0],
+        bias: -0.66,
+        weights: [2.31, 1.44, 0.15, 0.10, 0.90],
     };
 
     /// The chance that a hit with these signs is right.

@@ -5,7 +5,7 @@
 
 use anyhow::{Context, Result};
 use serde_json::Value;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use tramline_engine::search::{Card, Index, Kind, Vector, fingerprint};
 
@@ -55,14 +55,18 @@ impl Set {
     fn new(name: &'static str, tools: &[Value], queries: &[Value]) -> Self {
         let mut queries: Vec<Query> = queries.iter().map(query).collect();
         queries.sort_by_key(|query| fingerprint("", &query.text));
-        queries.dedup_by(|a, b| a.text == b.text);
         let asked_max = ASKED_MAX.min((queries.len() / 3).max(100));
         let rest = queries.split_off(asked_max.min(queries.len()));
+        // What was asked twice counts twice, but nothing that is asked is also past.
+        let last = queries.last().map(|query| query.text.clone());
         let mut past: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for query in rest {
-            for tool in query.gold.iter().collect::<HashSet<_>>() {
+        for query in rest
+            .iter()
+            .filter(|query| Some(&query.text) != last.as_ref())
+        {
+            for tool in &query.gold {
                 let wishes = past.entry(tool.clone()).or_default();
-                if wishes.len() < PAST_MAX {
+                if wishes.len() < PAST_MAX && !wishes.contains(&query.text) {
                     wishes.push(query.text.clone());
                 }
             }
