@@ -15,6 +15,8 @@ use std::collections::HashMap;
 
 /// So many of the past wishes that are most alike have a vote.
 const VOTES: usize = 8;
+/// How far ahead by meaning counts, in deviations: no one sign makes a hit sure.
+const LEAD_MAX: f32 = 2.0;
 /// A text with so many times the words of the query, and some, says much else.
 const LONGER_MAX: usize = 4;
 /// A past wish that is less alike is another wish.
@@ -145,15 +147,13 @@ impl Closely {
             .iter()
             .map(|near| near.unwrap_or(0.0))
             .collect();
-        let wish = self.likes[rank].nearest_wish();
         Signs {
             margin: if top > 0.0 { lead / top } else { 0.0 },
             likeness: nearest[rank],
             vote: self.votes[rank],
-            liked: self.votes[rank] * wish,
             meaning: self
                 .deviation
-                .map(|by| (ahead(&meanings).0 / by).clamp(-3.0, 3.0)),
+                .map(|by| (ahead(&meanings).0 / by).clamp(-LEAD_MAX, LEAD_MAX)),
             alone: ahead(&nearest).0 > 0.0,
             exact: self.exact[rank] && self.exact.iter().filter(|exact| **exact).count() == 1,
         }

@@ -33,10 +33,7 @@ impl Set {
     pub(crate) fn all(data: &Path) -> Result<Vec<Self>> {
         let live = data.join("retrieval/livemcp");
         let meta = data.join("retrieval/metatool");
-        let ultra = data.join("planning/ultratool");
-        let tools = read(&ultra.join("tool_desc.json"))?;
-        let tools: Value = serde_json::from_str(&tools)?;
-        let tools = tools["nodes"].as_array().cloned().unwrap_or_default();
+        let (ultra, tmdb) = (data.join("planning/ultratool"), data.join("planning/tmdb"));
         Ok(vec![
             Self::new(
                 "LiveMCP",
@@ -48,7 +45,12 @@ impl Set {
                 &lines(&meta.join("tools.jsonl"))?,
                 &lines(&meta.join("queries_single.jsonl"))?,
             ),
-            Self::new("UltraTool", &tools, &lines(&ultra.join("data.json"))?),
+            Self::new(
+                "UltraTool",
+                &nodes(&ultra)?,
+                &lines(&ultra.join("data.json"))?,
+            ),
+            Self::new("TMDB", &nodes(&tmdb)?, &lines(&tmdb.join("data.json"))?),
         ])
     }
 
@@ -148,6 +150,13 @@ fn query(value: &Value) -> Query {
         text: text.unwrap_or_default().trim().to_owned(),
         gold,
     }
+}
+
+/// The tools of a set of plans.
+fn nodes(directory: &Path) -> Result<Vec<Value>> {
+    let tools = read(&directory.join("tool_desc.json"))?;
+    let tools: Value = serde_json::from_str(&tools)?;
+    Ok(tools["nodes"].as_array().cloned().unwrap_or_default())
 }
 
 fn read(path: &Path) -> Result<String> {
