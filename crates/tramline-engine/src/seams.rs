@@ -13,8 +13,8 @@ mod workflows;
 pub use embedder::Embedder;
 pub use model::{Answer, Message, Model, Prompt, Role};
 pub use store::{
-    Append, AppendError, Chunk, Claim, Head, Page, RunFilter, RunRow, Status, Store, StoreFault,
-    Usage,
+    Append, AppendError, Chunk, Claim, Head, Hold, Page, RunFilter, RunRow, Status, Store,
+    StoreFault, Usage,
 };
 pub use tools::{Call, Hints, Listing, Progress, Tool, Tools};
 pub use workflows::{Callable, Workflows};
