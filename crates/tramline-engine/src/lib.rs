@@ -15,6 +15,7 @@ pub mod policy;
 mod recover;
 mod replay;
 pub mod seams;
+pub mod search;
 mod shelf;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

@@ -117,6 +117,17 @@ const RULES: &[Rule] = &[
         ],
     },
     Rule {
+        name: "tramline-embed",
+        below: &["tramline-engine", "tramline-core"],
+        vendors: &[MCP, SQLITE, "reqwest", "hyper", "axum", "clap"],
+        words: &[
+            "tramline_core::graph",
+            "tramline_core::run",
+            "tramline_core::journal",
+            "std::net",
+        ],
+    },
+    Rule {
         name: "tramline-model",
         below: &["tramline-engine", "tramline-core"],
         vendors: &[MCP, SQLITE, "axum", "clap"],
@@ -140,7 +151,12 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "tramline-bench",
-        below: &["tramline", "tramline-expr"],
+        below: &[
+            "tramline",
+            "tramline-embed",
+            "tramline-engine",
+            "tramline-expr",
+        ],
         vendors: &[SQLITE, "clap"],
         words: &[],
     },
