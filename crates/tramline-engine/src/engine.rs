@@ -8,6 +8,7 @@ use crate::fault::Fault;
 use crate::ledger::Ledger;
 use crate::policy::Policy;
 use crate::seams::{Page, RunFilter, Store, Tools, Workflows};
+use crate::settings::{Discreet, Settings};
 use crate::shelf::Shelf;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,6 +25,7 @@ use tramline_core::run::Run;
 mod child;
 mod close;
 mod debug;
+mod discreet;
 mod expiry;
 mod follow;
 mod fork;
@@ -91,6 +93,10 @@ impl Engine {
         workflows: Arc<dyn Workflows>,
         options: Options,
     ) -> Self {
+        let tools = match &options.settings {
+            Some(settings) => Arc::new(Discreet::new(tools, settings.clone())),
+            None => tools,
+        };
         Self(Arc::new(Inner {
             store,
             tools,
@@ -108,7 +114,8 @@ impl Engine {
     }
 
     /// Begins a run. It is driven by this process from now on.
-    pub async fn start(&self, start: Start) -> Result<Handle, Fault> {
+    pub async fn start(&self, mut start: Start) -> Result<Handle, Fault> {
+        start.input = self.discreet(start.input).await;
         self.note_ttl(start.ttl_ms).await?;
         let _room = self.room().await?;
         let at_ms = clock::now_ms();
@@ -174,6 +181,7 @@ impl Engine {
         by: Str,
         why: Option<String>,
     ) -> Result<(), Fault> {
+        let (answer, why) = self.discreet_answer(answer, why).await;
         self.say(&asked.run, |run| {
             if !run.pauses.contains_key(&asked.seq) {
                 let point = |seq: &Seq| Checkpoint {
@@ -273,7 +281,12 @@ impl Engine {
         &self.0.options.policy
     }
 
-    /// The tools behind the engine.
+    /// The settings, if there are any to be had.
+    pub fn settings(&self) -> Option<&Settings> {
+        self.0.options.settings.as_ref()
+    }
+
+    /// The tools behind the engine. What they answer holds no known secret.
     pub fn tools(&self) -> &Arc<dyn Tools> {
         &self.0.tools
     }

@@ -15,6 +15,7 @@ pub mod policy;
 mod recover;
 mod replay;
 pub mod seams;
+pub mod settings;
 mod shelf;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -31,6 +32,7 @@ pub use ledger::status;
 pub use policy::{Pattern, Policy};
 pub use recover::Recovered;
 pub use replay::Replayed;
+pub use settings::Settings;
 pub use shelf::Shelf;
 pub use throttle::{Rate, Throttle};
 pub use toolbox::Toolbox;

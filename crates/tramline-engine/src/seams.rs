@@ -1,14 +1,17 @@
-//! The seams: where runs are kept, what can be called, what completes text, what has a name.
+//! The seams: where runs are kept, what can be called, what completes text, what has a name, what
+//! seals secrets.
 //!
 //! Few methods, plain data. Each has an in-memory fake and a contract suite in `testing`, and
 //! every implementation passes that suite.
 
 mod model;
+mod sealer;
 mod store;
 mod tools;
 mod workflows;
 
 pub use model::{Answer, Message, Model, Prompt, Role};
+pub use sealer::{SealFault, Sealer};
 pub use store::{
     Append, AppendError, Chunk, Claim, Head, Page, RunFilter, RunRow, Status, Store, StoreFault,
     Usage,

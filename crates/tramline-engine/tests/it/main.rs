@@ -19,4 +19,5 @@ mod layers;
 mod overtaken;
 mod policy;
 mod quotas;
+mod settings;
 mod support;

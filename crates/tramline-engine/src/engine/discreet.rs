@@ -1,0 +1,57 @@
+//! Secrets that people or agents bring: they are replaced before a journal or a note sees them.
+
+use super::Engine;
+use crate::audit::Note;
+use tramline_core::Value;
+use tramline_core::journal::Answer;
+
+impl Engine {
+    /// A value without secrets.
+    pub(super) async fn discreet(&self, value: Value) -> Value {
+        let Some(settings) = self.settings() else {
+            return value;
+        };
+        // Where they cannot be read now, calls fail and say so.
+        let _ = settings.refresh().await;
+        settings.redact(value)
+    }
+
+    /// An answer and its reason without secrets.
+    pub(super) async fn discreet_answer(
+        &self,
+        answer: Answer,
+        why: Option<String>,
+    ) -> (Answer, Option<String>) {
+        let Some(settings) = self.settings() else {
+            return (answer, why);
+        };
+        let _ = settings.refresh().await;
+        let why = why.map(|why| settings.redact_text(&why).into_owned());
+        let answer = match answer {
+            Answer::Skip { output } => Answer::Skip {
+                output: settings.redact(output),
+            },
+            other @ (Answer::Proceed | Answer::Reject | Answer::Retry | Answer::Extend { .. }) => {
+                other
+            }
+        };
+        (answer, why)
+    }
+
+    /// A note without secrets.
+    pub(crate) fn discreet_note(&self, mut note: Note) -> Note {
+        if let Some(settings) = self.settings() {
+            for text in [
+                &mut note.why,
+                &mut note.error,
+                &mut note.run,
+                &mut note.session,
+            ] {
+                *text = text
+                    .take()
+                    .map(|text| settings.redact_text(&text).into_owned());
+            }
+        }
+        note
+    }
+}
