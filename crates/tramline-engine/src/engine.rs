@@ -5,7 +5,7 @@
 
 use crate::clock;
 use crate::fault::Fault;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, status};
 use crate::policy::Policy;
 use crate::seams::{Page, RunFilter, Store, Tools, Workflows};
 use crate::settings::{Discreet, Settings};
@@ -21,6 +21,7 @@ use tramline_core::graph::Patch;
 use tramline_core::ids::{Checkpoint, RunId, Seq};
 use tramline_core::journal::{Answer, Entry, Event, Outcome, Parent, Pause, Started};
 use tramline_core::run::Run;
+use tramline_core::trace::Trace;
 
 mod child;
 mod close;
@@ -33,6 +34,7 @@ mod hold;
 mod load;
 mod options;
 mod quota;
+mod retention;
 mod say;
 mod start;
 
@@ -45,6 +47,7 @@ pub use hold::Handle;
 pub use load::Loaded;
 pub use options::{Options, Scratch};
 pub use quota::Quota;
+pub use retention::{Pruned, Retention};
 pub use start::Start;
 
 /// Runs workflows. Clones share everything.
@@ -260,6 +263,14 @@ impl Engine {
     /// A run with its whole journal.
     pub async fn load(&self, id: &RunId) -> Result<Loaded, Fault> {
         self.0.load(id).await
+    }
+
+    /// A run as it can be read, whole.
+    pub async fn trace(&self, id: &RunId) -> Result<Trace, Fault> {
+        let Loaded { run, entries, .. } = self.load(id).await?;
+        let mut trace = Trace::of(id, &run.graph, &entries);
+        trace.status = status(&run).as_str();
+        Ok(trace)
     }
 
     pub(crate) fn options(&self) -> &Options {

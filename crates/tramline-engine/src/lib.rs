@@ -24,8 +24,8 @@ mod toolbox;
 
 pub use drive::Ended;
 pub use engine::{
-    At, Branch, Branched, Effects, Engine, Follow, Handle, Loaded, Options, Quota, Scratch, Start,
-    over,
+    At, Branch, Branched, Effects, Engine, Follow, Handle, Loaded, Options, Pruned, Quota,
+    Retention, Scratch, Start, over,
 };
 pub use fault::Fault;
 pub use ledger::status;
