@@ -19,5 +19,6 @@ mod layers;
 mod overtaken;
 mod policy;
 mod quotas;
+mod retention;
 mod settings;
 mod support;

@@ -23,5 +23,6 @@ mod matrix;
 mod processes;
 mod served;
 mod serving;
+mod settings;
 mod support;
 mod unruly;
