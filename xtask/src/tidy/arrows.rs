@@ -97,12 +97,19 @@ const RULES: &[Rule] = &[
         below: &[
             "tramline-mcp",
             "tramline-store",
+            "tramline-vault",
             "tramline-builtin",
             "tramline-engine",
             "tramline-core",
         ],
         vendors: &[MCP, SQLITE],
         words: &[],
+    },
+    Rule {
+        name: "tramline-vault",
+        below: &["tramline-engine"],
+        vendors: &[MCP, SQLITE, "reqwest", "hyper", "axum", "clap", "tokio"],
+        words: &["Settings", "tramline_core"],
     },
     Rule {
         name: "tramline-builtin",

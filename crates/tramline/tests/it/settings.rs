@@ -311,19 +311,29 @@ fn traces_fit_their_schema() {
     let schema = fs::read_to_string(root().join("schemas/trace.schema.json")).unwrap();
     let checker = Checker::new(&Value::from_json(&schema).unwrap()).unwrap();
     for (document, tool, input) in [
-        ("examples/graphs/loop.yaml", "sum_to", "{\"n\":3}"),
-        ("examples/graphs/approval.yaml", "", ""),
-        ("examples/graphs/errors.yaml", "", ""),
+        ("loop", "sum_to_n", r#"{"n":3}"#),
+        (
+            "approval",
+            "write_note",
+            r#"{"path":"target/x","text":"t"}"#,
+        ),
+        (
+            "errors",
+            "read_or_default",
+            r#"{"path":"examples/data/absent.txt","default":"x"}"#,
+        ),
+        (
+            "errors",
+            "read_lines",
+            r#"{"path":"examples/data/absent.txt"}"#,
+        ),
     ] {
-        let mut words = vec!["run", document, "--json"];
-        if !tool.is_empty() {
-            words.extend([tool, "--input", input]);
-        }
-        place.run(&words);
+        let document = format!("examples/graphs/{document}.yaml");
+        place.run(&["run", &document, tool, "--input", input, "--json"]);
     }
     let runs = place.run(&["runs", "--json"]).json();
     let runs = runs.get("runs").unwrap().as_array().unwrap().to_vec();
-    assert!(!runs.is_empty());
+    assert_eq!(runs.len(), 4);
     for run in runs {
         let id = run.get("run_id").unwrap().as_str().unwrap();
         for name in [id.to_owned(), format!("tramline://runs/{id}/trace")] {
