@@ -37,13 +37,14 @@ mod quota;
 mod retention;
 mod say;
 mod start;
+mod warm;
 
 pub(crate) use child::{Called, ChildCall};
 pub use debug::At;
 pub use expiry::over;
 pub use follow::Follow;
 pub use fork::{Branch, Branched, Effects};
-pub use hold::Handle;
+pub use hold::{Handle, Said};
 pub use load::Loaded;
 pub use options::{Options, Scratch};
 pub use quota::Quota;
@@ -68,6 +69,7 @@ pub(crate) struct Inner {
     watched: AtomicBool,
     times: expiry::Times,
     counted: quota::Counted,
+    warm: warm::Warm,
 }
 
 /// A run that this process drives.
@@ -81,6 +83,16 @@ pub(crate) struct Live {
     pub(crate) kept: AtomicBool,
     /// How many are trying to append to its journal; the driver gives way to them.
     pub(crate) wants: AtomicU64,
+    /// Whether its driver brings answers that are not durable yet.
+    pub(crate) speaks: AtomicBool,
+    /// Whether its driver has let go of it and is about to leave.
+    pub(crate) leaves: AtomicBool,
+}
+
+impl Live {
+    fn is_speaking(&self) -> bool {
+        self.speaks.load(Ordering::Acquire)
+    }
 }
 
 impl Engine {
@@ -113,6 +125,7 @@ impl Engine {
             watched: AtomicBool::new(false),
             times: Default::default(),
             counted: Default::default(),
+            warm: Default::default(),
         }))
     }
 
@@ -187,15 +200,7 @@ impl Engine {
         let (answer, why) = self.discreet_answer(answer, why).await;
         self.say(&asked.run, |run| {
             if !run.pauses.contains_key(&asked.seq) {
-                let point = |seq: &Seq| Checkpoint {
-                    run: run.id.clone(),
-                    seq: *seq,
-                };
-                let current = run.pauses.keys().map(point).collect();
-                return Err(Fault::Stale {
-                    asked: asked.clone(),
-                    current,
-                });
+                return Err(stale(run, asked.seq));
             }
             let (answer, by, why) = (answer.clone(), by.clone(), why.clone());
             Ok(Event::Answered {
@@ -301,6 +306,17 @@ impl Engine {
     pub fn tools(&self) -> &Arc<dyn Tools> {
         &self.0.tools
     }
+}
+
+/// Why what a run does not ask any more cannot be answered.
+pub(crate) fn stale(run: &Run, asked: Seq) -> Fault {
+    let point = |seq: Seq| Checkpoint {
+        run: run.id.clone(),
+        seq,
+    };
+    let current = run.pauses.keys().copied().map(point).collect();
+    let asked = point(asked);
+    Fault::Stale { asked, current }
 }
 
 /// The paused runs that a run waits for.

@@ -25,7 +25,7 @@ mod toolbox;
 pub use drive::Ended;
 pub use engine::{
     At, Branch, Branched, Effects, Engine, Follow, Handle, Loaded, Options, Pruned, Quota,
-    Retention, Scratch, Start, over,
+    Retention, Said, Scratch, Start, over,
 };
 pub use fault::Fault;
 pub use ledger::status;

@@ -13,8 +13,8 @@ mod workflows;
 pub use model::{Answer, Message, Model, Prompt, Role};
 pub use sealer::{SealFault, Sealer};
 pub use store::{
-    Append, AppendError, Chunk, Claim, Head, Page, RunFilter, RunRow, Status, Store, StoreFault,
-    Usage,
+    Append, AppendError, Chunk, Claim, Head, Hold, Page, RunFilter, RunRow, Status, Store,
+    StoreFault, Usage,
 };
 pub use tools::{Call, Hints, Listing, Progress, Tool, Tools};
 pub use workflows::{Callable, Workflows};

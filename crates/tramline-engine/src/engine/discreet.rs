@@ -1,6 +1,6 @@
 //! Secrets that people or agents bring: they are replaced before a journal or a note sees them.
 
-use super::Engine;
+use super::{Engine, Said};
 use crate::audit::Note;
 use tramline_core::Value;
 use tramline_core::journal::Answer;
@@ -36,6 +36,15 @@ impl Engine {
             }
         };
         (answer, why)
+    }
+
+    /// Answers without secrets.
+    pub(super) async fn discreet_said(&self, mut said: Vec<Said>) -> Vec<Said> {
+        for one in &mut said {
+            let (answer, why) = (one.answer.clone(), one.why.take());
+            (one.answer, one.why) = self.discreet_answer(answer, why).await;
+        }
+        said
     }
 
     /// A note without secrets.
