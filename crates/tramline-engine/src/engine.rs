@@ -132,6 +132,7 @@ impl Engine {
     /// Begins a run. It is driven by this process from now on.
     pub async fn start(&self, mut start: Start) -> Result<Handle, Fault> {
         start.input = self.discreet(start.input).await;
+        self.is_discreet(&*start.graph.workflow)?;
         self.note_ttl(start.ttl_ms).await?;
         let _room = self.room().await?;
         let at_ms = clock::now_ms();
@@ -227,6 +228,7 @@ impl Engine {
 
     /// Extends a run's graph.
     pub async fn amend(&self, id: &RunId, patch: Patch, by: Str) -> Result<(), Fault> {
+        self.is_discreet(&patch)?;
         self.say(id, |_| {
             Ok(Event::Amended {
                 patch: patch.clone(),

@@ -5,7 +5,7 @@
 //! back from a tool is replaced by its name before anything else sees it.
 
 use crate::clock;
-use crate::seams::{SealFault, Sealer, Store, StoreFault};
+use crate::seams::{Sealer, Store};
 use record::Record;
 use redact::Redactor;
 use std::borrow::Cow;
@@ -18,12 +18,14 @@ use tramline_core::settings::is_key;
 use tramline_core::workflow::Template;
 use tramline_core::{Str, Value};
 
+mod fault;
 mod forms;
 mod record;
 mod redact;
 mod shown;
 mod tools;
 
+pub use fault::SettingsFault;
 pub use shown::{Shown, Source};
 pub(crate) use tools::Discreet;
 
@@ -46,55 +48,6 @@ pub const SETTINGS_MAX: usize = 256;
 const FORMER_MAX: usize = 256;
 /// What another process has set is seen after so long.
 const FRESH_FOR: Duration = Duration::from_secs(1);
-
-/// What can go wrong with settings.
-#[derive(Debug, thiserror::Error)]
-pub enum SettingsFault {
-    /// The store failed.
-    #[error("the store failed: {0}")]
-    Store(#[from] StoreFault),
-    /// The key that seals them is missing, wrong or not to be trusted.
-    #[error("{0}")]
-    Sealed(#[from] SealFault),
-    /// A key that cannot be one.
-    #[error(
-        "`{key}` cannot be a setting's key: a letter or _, then letters, digits, _ . and -, at most 128"
-    )]
-    BadKey {
-        /// Which.
-        key: String,
-    },
-    /// A secret that cannot be hidden.
-    #[error(
-        "`{key}` would be a secret of fewer than {SECRET_BYTES_MIN} bytes, which cannot be hidden: \
-         set it as plain (--plain) if it is none"
-    )]
-    TooShort {
-        /// Which.
-        key: String,
-    },
-    /// Too much.
-    #[error("{0}")]
-    TooMuch(String),
-    /// What is kept cannot be read.
-    #[error(
-        "the setting `{key}` is damaged; forget it and set it again: tramline settings rm {key}"
-    )]
-    Damaged {
-        /// Which.
-        key: String,
-    },
-    /// The key does not open what is there, so nothing new is sealed with it.
-    #[error(
-        "`{key}` cannot be opened, so nothing is written: {fault}; or forget it: tramline settings rm {key}"
-    )]
-    Locked {
-        /// Which.
-        key: String,
-        /// Why.
-        fault: String,
-    },
-}
 
 /// Settings, and what must not be seen. Clones share everything.
 #[derive(Clone)]
@@ -381,6 +334,11 @@ impl Settings {
             None => Cow::Borrowed(text),
             Some(redactor) => redactor.text(text),
         }
+    }
+
+    /// The mark of a secret that a text holds, unless it is so short that it may stand there by chance.
+    pub(crate) fn held(&self, text: impl FnOnce() -> String) -> Option<Str> {
+        self.redactor()?.held(&text())
     }
 
     /// A value without secrets.

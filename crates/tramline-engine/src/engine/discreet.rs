@@ -2,10 +2,27 @@
 
 use super::{Engine, Said};
 use crate::audit::Note;
+use crate::fault::Fault;
+use serde::Serialize;
 use tramline_core::Value;
 use tramline_core::journal::Answer;
 
 impl Engine {
+    /// Refuses what would be written down with a secret in it.
+    pub(super) fn is_discreet(&self, what: &impl Serialize) -> Result<(), Fault> {
+        let text = || serde_json::to_string(what).unwrap_or_default();
+        match self.settings().and_then(|settings| settings.held(text)) {
+            None => Ok(()),
+            Some(mark) => {
+                let key = mark.trim_start_matches("[redacted:").trim_end_matches(']');
+                Err(Fault::Refused(format!(
+                    "the document holds the value of the secret `{key}`, and documents are written \
+                     down; write ${{settings.{key}}} in its place"
+                )))
+            }
+        }
+    }
+
     /// A value without secrets.
     pub(super) async fn discreet(&self, value: Value) -> Value {
         let Some(settings) = self.settings() else {

@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 use tramline_core::failure::Failure;
 use tramline_core::{Map, Str, Value};
 
+/// A secret of so many bytes stands in no document by chance.
+const SURE_BYTES_MIN: usize = 8;
+
 /// Finds all forms of all known secrets in one pass.
 #[derive(Clone, Default)]
 pub(super) struct Redactor {
@@ -14,6 +17,8 @@ pub(super) struct Redactor {
     search: Option<AhoCorasick>,
     /// What each form is replaced by.
     marks: Vec<Str>,
+    /// Which forms are those of long secrets: they stand nowhere by chance.
+    sure: Vec<bool>,
     /// Whether a secret can be a number.
     numbers: bool,
 }
@@ -23,13 +28,14 @@ impl Redactor {
     pub(super) fn new<'s>(
         secrets: impl IntoIterator<Item = (&'s str, &'s str)>,
     ) -> Result<Self, String> {
-        let mut found: BTreeMap<String, Str> = BTreeMap::new();
+        let mut found: BTreeMap<String, (Str, bool)> = BTreeMap::new();
         let mut numbers = false;
         for (name, secret) in secrets {
             let mark = Str::from(format!("[redacted:{name}]"));
             numbers |= secret.trim().parse::<f64>().is_ok();
             for form in forms(secret) {
-                found.entry(form).or_insert_with(|| mark.clone());
+                let sure = secret.len() >= SURE_BYTES_MIN;
+                found.entry(form).or_insert_with(|| (mark.clone(), sure));
             }
         }
         if found.is_empty() {
@@ -39,9 +45,11 @@ impl Redactor {
             .match_kind(MatchKind::LeftmostLongest)
             .build(found.keys())
             .map_err(|error| format!("the secrets are too many to look for: {error}"))?;
+        let (marks, sure) = found.into_values().unzip();
         Ok(Self {
             search: Some(search),
-            marks: found.into_values().collect(),
+            marks,
+            sure,
             numbers,
         })
     }
@@ -49,6 +57,13 @@ impl Redactor {
     /// Whether there is nothing to look for.
     pub(super) fn is_empty(&self) -> bool {
         self.search.is_none()
+    }
+
+    /// The mark of a long secret that a text holds.
+    pub(super) fn held(&self, text: &str) -> Option<Str> {
+        let mut found = self.search.as_ref()?.find_iter(text);
+        let sure = found.find(|found| self.sure[found.pattern().as_usize()])?;
+        Some(self.marks[sure.pattern().as_usize()].clone())
     }
 
     /// A text without secrets.

@@ -237,10 +237,12 @@ async fn the_environment_wins_and_is_hidden_too() {
         .set("my.key", "kept-value", true)
         .await
         .unwrap();
-    let graph = call("echo", "{a: '${settings.my.key} kept-value'}");
+    let graph = call("echo", "{a: '${settings.my.key}'}");
     let (outcome, _) = rig.run(&graph, nothing()).await;
     assert!(matches!(&outcome, Outcome::Completed { result }
-        if result.to_json() == r#"{"a":"[redacted:MY_KEY] [redacted:my.key]"}"#));
+        if result.to_json() == r#"{"a":"[redacted:MY_KEY]"}"#));
+    let kept = rig.settings.redact_text("what is kept-value is hidden too");
+    assert_eq!(kept, "what is [redacted:my.key] is hidden too");
     let none = Shelf::default();
     let shown = rig.settings.list(&none).await.unwrap();
     assert_eq!(shown.len(), 1);
@@ -337,4 +339,22 @@ async fn replaced_values_go_on_being_hidden() {
         .settings
         .redact_text("first-value second-value ann-token");
     assert_eq!(text, "[redacted:KEY] [redacted:KEY] [redacted:token:ann]");
+}
+
+#[tokio::test]
+async fn a_document_that_holds_a_secret_is_not_run() {
+    let rig = rig(&[]);
+    rig.settings.set("KEY", "tok-123456", true).await.unwrap();
+    rig.settings.set("SHORT", "echo", true).await.unwrap();
+    let graph = call("echo", "{auth: 'Bearer tok-123456'}");
+    let start = Start::new(graph, nothing());
+    let refused = rig.engine.start(start).await.err().unwrap().to_string();
+    assert!(
+        refused.contains("write ${settings.KEY} in its place"),
+        "{refused}"
+    );
+    assert!(!refused.contains("123456"));
+    // A short one may stand there by chance.
+    rig.run(&call("echo", "{a: 1}"), nothing()).await;
+    assert_eq!(rig.tools.calls().len(), 1);
 }
