@@ -99,6 +99,7 @@ const RULES: &[Rule] = &[
             "tramline-store",
             "tramline-vault",
             "tramline-builtin",
+            "tramline-model",
             "tramline-engine",
             "tramline-core",
         ],
@@ -113,6 +114,16 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "tramline-builtin",
+        below: &["tramline-engine", "tramline-core"],
+        vendors: &[MCP, SQLITE, "axum", "clap"],
+        words: &[
+            "tramline_core::graph",
+            "tramline_core::run",
+            "tramline_core::journal",
+        ],
+    },
+    Rule {
+        name: "tramline-model",
         below: &["tramline-engine", "tramline-core"],
         vendors: &[MCP, SQLITE, "axum", "clap"],
         words: &[
