@@ -13,7 +13,7 @@ use crate::shelf::Shelf;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tramline_core::Str;
@@ -49,7 +49,7 @@ pub use load::Loaded;
 pub use options::{Options, Scratch};
 pub use quota::Quota;
 pub use retention::{Pruned, Retention};
-pub use start::Start;
+pub use start::{Owner, Start};
 
 /// Runs workflows. Clones share everything.
 #[derive(Clone)]
@@ -83,15 +83,43 @@ pub(crate) struct Live {
     pub(crate) kept: AtomicBool,
     /// How many are trying to append to its journal; the driver gives way to them.
     pub(crate) wants: AtomicU64,
-    /// Whether its driver brings answers that are not durable yet.
-    pub(crate) speaks: AtomicBool,
+    /// What became of the answers that its driver brings.
+    pub(crate) speech: watch::Sender<Speech>,
     /// Whether its driver has let go of it and is about to leave.
     pub(crate) leaves: AtomicBool,
 }
 
+/// What became of the answers that a driver brings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Speech {
+    /// It brings none.
+    #[default]
+    None,
+    /// They are not durable yet.
+    Pending,
+    /// They are in the journal.
+    Heard,
+    /// They never got there.
+    Lost,
+}
+
 impl Live {
-    fn is_speaking(&self) -> bool {
-        self.speaks.load(Ordering::Acquire)
+    /// Says what became of the answers, if that was open.
+    pub(crate) fn heard(&self, speech: Speech) {
+        self.speech.send_if_modified(|now| {
+            let pending = *now == Speech::Pending;
+            if pending {
+                *now = speech;
+            }
+            pending
+        });
+    }
+
+    /// Waits until it is known what became of the answers.
+    async fn settled(&self) -> Speech {
+        let mut speech = self.speech.subscribe();
+        let settled = speech.wait_for(|now| *now != Speech::Pending).await;
+        settled.map_or(Speech::Lost, |now| *now)
     }
 }
 

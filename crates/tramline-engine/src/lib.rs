@@ -24,7 +24,7 @@ mod toolbox;
 
 pub use drive::Ended;
 pub use engine::{
-    At, Branch, Branched, Effects, Engine, Follow, Handle, Loaded, Options, Pruned, Quota,
+    At, Branch, Branched, Effects, Engine, Follow, Handle, Loaded, Options, Owner, Pruned, Quota,
     Retention, Said, Scratch, Start, over,
 };
 pub use fault::Fault;

@@ -100,6 +100,7 @@ const RULES: &[Rule] = &[
             "tramline-vault",
             "tramline-builtin",
             "tramline-model",
+            "tramline-web",
             "tramline-engine",
             "tramline-core",
         ],
@@ -131,6 +132,12 @@ const RULES: &[Rule] = &[
             "tramline_core::run",
             "tramline_core::journal",
         ],
+    },
+    Rule {
+        name: "tramline-web",
+        below: &["tramline-engine", "tramline-core"],
+        vendors: &[MCP, SQLITE, "clap"],
+        words: &["std::fs", "process::Command"],
     },
     Rule {
         name: "tramline-unruly",
