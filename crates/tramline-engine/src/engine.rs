@@ -5,9 +5,10 @@
 
 use crate::clock;
 use crate::fault::Fault;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, status};
 use crate::policy::Policy;
 use crate::seams::{Page, RunFilter, Store, Tools, Workflows};
+use crate::settings::{Discreet, Settings};
 use crate::shelf::Shelf;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,10 +21,12 @@ use tramline_core::graph::Patch;
 use tramline_core::ids::{Checkpoint, RunId, Seq};
 use tramline_core::journal::{Answer, Entry, Event, Outcome, Parent, Pause, Started};
 use tramline_core::run::Run;
+use tramline_core::trace::Trace;
 
 mod child;
 mod close;
 mod debug;
+mod discreet;
 mod expiry;
 mod follow;
 mod fork;
@@ -31,6 +34,7 @@ mod hold;
 mod load;
 mod options;
 mod quota;
+mod retention;
 mod say;
 mod start;
 mod warm;
@@ -44,6 +48,7 @@ pub use hold::{Handle, Said};
 pub use load::Loaded;
 pub use options::{Options, Scratch};
 pub use quota::Quota;
+pub use retention::{Pruned, Retention};
 pub use start::{Owner, Start};
 
 /// Runs workflows. Clones share everything.
@@ -131,6 +136,10 @@ impl Engine {
         workflows: Arc<dyn Workflows>,
         options: Options,
     ) -> Self {
+        let tools = match &options.settings {
+            Some(settings) => Arc::new(Discreet::new(tools, settings.clone())),
+            None => tools,
+        };
         Self(Arc::new(Inner {
             store,
             tools,
@@ -149,7 +158,9 @@ impl Engine {
     }
 
     /// Begins a run. It is driven by this process from now on.
-    pub async fn start(&self, start: Start) -> Result<Handle, Fault> {
+    pub async fn start(&self, mut start: Start) -> Result<Handle, Fault> {
+        start.input = self.discreet(start.input).await;
+        self.is_discreet(&*start.graph.workflow)?;
         self.note_ttl(start.ttl_ms).await?;
         let _room = self.room().await?;
         let at_ms = clock::now_ms();
@@ -215,6 +226,7 @@ impl Engine {
         by: Str,
         why: Option<String>,
     ) -> Result<(), Fault> {
+        let (answer, why) = self.discreet_answer(answer, why).await;
         self.say(&asked.run, |run| {
             if !run.pauses.contains_key(&asked.seq) {
                 return Err(stale(run, asked.seq));
@@ -244,6 +256,7 @@ impl Engine {
 
     /// Extends a run's graph.
     pub async fn amend(&self, id: &RunId, patch: Patch, by: Str) -> Result<(), Fault> {
+        self.is_discreet(&patch)?;
         self.say(id, |_| {
             Ok(Event::Amended {
                 patch: patch.clone(),
@@ -287,6 +300,14 @@ impl Engine {
         self.0.load(id).await
     }
 
+    /// A run as it can be read, whole.
+    pub async fn trace(&self, id: &RunId) -> Result<Trace, Fault> {
+        let Loaded { run, entries, .. } = self.load(id).await?;
+        let mut trace = Trace::of(id, &run.graph, &entries);
+        trace.status = status(&run).as_str();
+        Ok(trace)
+    }
+
     pub(crate) fn options(&self) -> &Options {
         &self.0.options
     }
@@ -306,7 +327,12 @@ impl Engine {
         &self.0.options.policy
     }
 
-    /// The tools behind the engine.
+    /// The settings, if there are any to be had.
+    pub fn settings(&self) -> Option<&Settings> {
+        self.0.options.settings.as_ref()
+    }
+
+    /// The tools behind the engine. What they answer holds no known secret.
     pub fn tools(&self) -> &Arc<dyn Tools> {
         &self.0.tools
     }

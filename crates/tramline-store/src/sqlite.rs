@@ -54,6 +54,11 @@ impl Sqlite {
         Self::at(Place::disk(dir))
     }
 
+    /// Whether a data directory has a database.
+    pub fn is_at(dir: &Path) -> bool {
+        Place::is_at(dir)
+    }
+
     /// A database that is gone when it is dropped.
     pub fn in_memory() -> Result<Self, StoreFault> {
         Self::at(Place::memory())

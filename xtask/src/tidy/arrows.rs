@@ -97,6 +97,7 @@ const RULES: &[Rule] = &[
         below: &[
             "tramline-mcp",
             "tramline-store",
+            "tramline-vault",
             "tramline-builtin",
             "tramline-model",
             "tramline-web",
@@ -105,6 +106,12 @@ const RULES: &[Rule] = &[
         ],
         vendors: &[MCP, SQLITE],
         words: &[],
+    },
+    Rule {
+        name: "tramline-vault",
+        below: &["tramline-engine"],
+        vendors: &[MCP, SQLITE, "reqwest", "hyper", "axum", "clap", "tokio"],
+        words: &["Settings", "tramline_core"],
     },
     Rule {
         name: "tramline-builtin",

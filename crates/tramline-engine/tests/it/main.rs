@@ -20,4 +20,6 @@ mod layers;
 mod overtaken;
 mod policy;
 mod quotas;
+mod retention;
+mod settings;
 mod support;

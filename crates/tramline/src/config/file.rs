@@ -8,16 +8,20 @@ use tramline_core::Value;
 use tramline_core::flaw::{Code, Flaw, Severity};
 use tramline_core::formats::document::{self, At};
 use tramline_core::text::{milliseconds, nearest, shown};
-use tramline_engine::{Pattern, Policy, Quota, Rate};
+use tramline_engine::{Pattern, Policy, Quota, Rate, Retention};
 
 /// Larger files are refused.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
+/// The milliseconds of a day.
+const DAY_MS: u64 = 86_400_000;
+
 /// The fields of the file.
-const FIELDS: [&str; 8] = [
+const FIELDS: [&str; 9] = [
     "policy",
     "control",
     "quota",
+    "retention",
     "throttle",
     "mcp_config",
     "roots",
@@ -34,6 +38,8 @@ pub struct File {
     pub control: Control,
     /// How much room all runs have.
     pub quota: Quota,
+    /// Which runs that are over are kept.
+    pub retention: Retention,
     /// How often tools may be called.
     pub throttle: Vec<Rate>,
     /// The clients' usual JSON with more servers.
@@ -81,6 +87,7 @@ impl File {
         reader.policy(root, &mut file.policy);
         reader.control(root, &mut file.control);
         reader.quota(root, &mut file.quota);
+        reader.retention(root, &mut file.retention);
         reader.throttle(root, &mut file.throttle);
         let text = given(root, "mcp_config").and_then(|at| reader.text(at, "mcp_config"));
         file.mcp_config = text.map(|path| directory.join(path));
@@ -245,6 +252,15 @@ impl Reader {
         quota.bytes_max = self.whole(at, "journal_bytes", 1);
     }
 
+    fn retention(&mut self, root: At<'_>, retention: &mut Retention) {
+        let Some(at) = self.section(root, "retention", &["days", "bytes"]) else {
+            return;
+        };
+        let days = self.whole(at, "days", 1);
+        retention.age_ms_max = days.map(|days| days.saturating_mul(DAY_MS));
+        retention.bytes_max = self.whole(at, "bytes", 1);
+    }
+
     fn throttle(&mut self, root: At<'_>, rates: &mut Vec<Rate>) {
         let Some(list) = given(root, "throttle") else {
             return;
@@ -287,7 +303,7 @@ mod tests {
         let text = "policy:\n  ask: ['github:delete_*']\n  deny: ['*:drop*']\n\
             control: { ttl: 30m, commands_per_minute: 60 }\nquota: { open_runs: 5, journal_bytes: 1000 }\n\
             throttle:\n  - { pattern: 'github:*', per_minute: 30 }\nmcp_config: mcp.json\nroots: [docs]\n\
-            hosts: [api.example.com]\nshell: true\n";
+            hosts: [api.example.com]\nshell: true\nretention: { days: 30, bytes: 5000 }\n";
         let (file, odd) = File::parse(text.as_bytes(), Path::new("/etc/t")).unwrap();
         assert!(odd.is_empty());
         assert_eq!(file.policy.ask[0].as_str(), "github:delete_*");
@@ -296,6 +312,8 @@ mod tests {
         assert_eq!(file.control.commands_per_minute, 60);
         assert_eq!(file.quota.runs_open_max, Some(5));
         assert_eq!(file.throttle[0].per_minute, 30);
+        assert_eq!(file.retention.age_ms_max, Some(30 * DAY_MS));
+        assert_eq!(file.retention.bytes_max, Some(5000));
         assert_eq!(
             file.mcp_config.as_deref(),
             Some(Path::new("/etc/t/mcp.json"))

@@ -24,5 +24,6 @@ mod matrix;
 mod processes;
 mod served;
 mod serving;
+mod settings;
 mod support;
 mod unruly;
