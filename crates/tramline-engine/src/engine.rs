@@ -6,20 +6,25 @@
 use crate::clock;
 use crate::fault::Fault;
 use crate::ledger::Ledger;
+use crate::library::Library;
 use crate::policy::Policy;
+use crate::registry::Registry;
 use crate::seams::{Page, RunFilter, Store, Tools, Workflows};
 use crate::shelf::Shelf;
+use crate::uses::Uses;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tramline_core::Str;
-use tramline_core::graph::Patch;
-use tramline_core::ids::{Checkpoint, RunId, Seq};
+use tramline_core::graph::{Graph, Patch};
+use tramline_core::ids::{Checkpoint, RunId, Seq, ToolName};
 use tramline_core::journal::{Answer, Entry, Event, Outcome, Parent, Pause, Started};
 use tramline_core::run::Run;
+use tramline_core::workflow::WORKFLOW_SERVER;
 
 mod child;
 mod close;
@@ -45,6 +50,9 @@ pub use options::{Options, Scratch};
 pub use quota::Quota;
 pub use start::Start;
 
+/// Uses of saved workflows are written after so long.
+const COUNT_AFTER: Duration = Duration::from_millis(200);
+
 /// Runs workflows. Clones share everything.
 #[derive(Clone)]
 pub struct Engine(Arc<Inner>);
@@ -52,7 +60,9 @@ pub struct Engine(Arc<Inner>);
 pub(crate) struct Inner {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) tools: Arc<dyn Tools>,
+    pub(crate) library: Arc<Library>,
     pub(crate) workflows: Arc<dyn Workflows>,
+    pub(crate) registry: Registry,
     pub(crate) options: Options,
     pub(crate) stop: CancellationToken,
     /// Drivers, and cancelled calls that still tell their servers.
@@ -84,17 +94,27 @@ impl Engine {
         Self::with_workflows(store, tools, Arc::new(Shelf::default()), options)
     }
 
-    /// An engine whose runs can call these workflows.
+    /// An engine whose runs can call these workflows, and the saved ones.
     pub fn with_workflows(
         store: Arc<dyn Store>,
         tools: Arc<dyn Tools>,
         workflows: Arc<dyn Workflows>,
         options: Options,
     ) -> Self {
+        let library = Arc::new(Library::new(Arc::clone(&store), workflows));
+        let uses = Arc::new(Uses::new(Arc::clone(&store)));
+        let registry = Registry::new(
+            Arc::clone(&store),
+            Arc::clone(&tools),
+            Arc::clone(&library),
+            uses,
+        );
         Self(Arc::new(Inner {
             store,
             tools,
-            workflows,
+            workflows: Arc::clone(&library) as _,
+            library,
+            registry,
             options,
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
@@ -163,7 +183,24 @@ impl Engine {
             event,
         })?;
         let seat = self.0.seat(&run.id)?;
+        self.count(&run.graph, &run.id, at_ms);
         Ok(self.spawn(seat, run, ledger))
+    }
+
+    /// Counts a run of a saved workflow, behind whoever started it.
+    fn count(&self, graph: &Arc<Graph>, run: &RunId, at_ms: i64) {
+        if !self.0.library.holds(graph) {
+            return;
+        }
+        let name = ToolName::new(WORKFLOW_SERVER, graph.workflow.name.clone());
+        let uses = Arc::clone(self.0.registry.uses());
+        if uses.ran(name.to_string().into(), at_ms, run.as_str()) {
+            self.beside(|stop| async move {
+                // A little later: runs come in bursts, and one writing does for many.
+                let _ = tokio::time::timeout(COUNT_AFTER, stop.cancelled()).await;
+                let _ = uses.write().await;
+            });
+        }
     }
 
     /// Answers what a run asks. The first answer counts; later ones are told so.
@@ -266,6 +303,16 @@ impl Engine {
     /// The workflows that runs can call by name.
     pub fn workflows(&self) -> &Arc<dyn Workflows> {
         &self.0.workflows
+    }
+
+    /// The saved workflows.
+    pub fn library(&self) -> &Arc<Library> {
+        &self.0.library
+    }
+
+    /// Everything that can be called.
+    pub fn registry(&self) -> &Registry {
+        &self.0.registry
     }
 
     /// What the operator says of tools, for front ends that call them outside of runs.

@@ -13,5 +13,5 @@ pub use store::{
     Append, AppendError, Chunk, Claim, Head, Page, RunFilter, RunRow, Status, Store, StoreFault,
     Usage,
 };
-pub use tools::{Call, Hints, Listing, Progress, Tool, Tools};
+pub use tools::{Call, Hints, Listed, Listing, Progress, Source, Tool, Tools};
 pub use workflows::{Callable, Workflows};

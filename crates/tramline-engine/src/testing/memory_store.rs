@@ -344,6 +344,22 @@ impl Store for MemoryStore {
         Ok(())
     }
 
+    async fn swap(
+        &self,
+        kind: &str,
+        key: &str,
+        seen: Option<Vec<u8>>,
+        body: Vec<u8>,
+    ) -> Result<bool, StoreFault> {
+        let mut state = self.living()?;
+        let place = (kind.to_owned(), key.to_owned());
+        let same = state.durable.documents.get(&place) == seen.as_ref();
+        if same {
+            state.durable.documents.insert(place, body);
+        }
+        Ok(same)
+    }
+
     async fn get(&self, kind: &str, key: &str) -> Result<Option<Vec<u8>>, StoreFault> {
         let state = self.living()?;
         let place = (kind.to_owned(), key.to_owned());
