@@ -7,6 +7,7 @@ use crate::flaw::Flaw;
 use tramline_expr::Str;
 use yaml_graph::Document;
 
+pub mod calls;
 mod detect;
 pub mod document;
 mod flaws;

@@ -6,7 +6,7 @@
 use crate::clock;
 use crate::fault::Fault;
 use crate::ledger::Ledger;
-use crate::library::Library;
+use crate::library::{Library, Refusal};
 use crate::policy::Policy;
 use crate::registry::Registry;
 use crate::seams::{Page, RunFilter, Store, Tools, Workflows};
@@ -308,6 +308,13 @@ impl Engine {
     /// The saved workflows.
     pub fn library(&self) -> &Arc<Library> {
         &self.0.library
+    }
+
+    /// Removes a saved workflow with all its versions, and how it was used.
+    pub async fn remove_workflow(&self, name: &str) -> Result<(), Refusal> {
+        self.0.library.remove(name).await?;
+        let name = ToolName::new(WORKFLOW_SERVER, name).to_string();
+        Ok(self.0.registry.uses().forget(&name).await?)
     }
 
     /// Everything that can be called.

@@ -20,6 +20,7 @@ pub use shape::{Path, shape};
 pub use trial::{Trial, Untried};
 
 use crate::library::{Library, as_tool};
+use crate::policy;
 use crate::seams::{Listed, Source, Store, StoreFault, Tool, Tools, Workflows as _};
 use crate::uses::Uses;
 use futures_util::StreamExt as _;
@@ -58,6 +59,7 @@ struct Held {
     looked: BTreeSet<(Str, Str)>,
     generation: u64,
     list: Option<((u64, u64, u64), Arc<List>)>,
+    workflows: Option<((u64, u64), Arc<List>)>,
 }
 
 /// Everything that can be called at one moment.
@@ -70,6 +72,37 @@ pub struct List {
 }
 
 impl List {
+    fn new(tools: Vec<Arc<Tool>>, silent: Vec<(Str, Failure)>, uses: &Uses) -> Self {
+        Self {
+            index: rank::Index::new(&tools, uses),
+            tools,
+            silent,
+        }
+    }
+
+    /// What has a text in its name or description, or fits a pattern with `*` by its name; what has
+    /// it in its name comes first.
+    pub fn fitting(&self, pattern: &str) -> Vec<Arc<Tool>> {
+        let pattern = pattern.trim().to_lowercase();
+        let named = |tool: &Tool| {
+            let whole = tool.name.to_string().to_lowercase();
+            match pattern.contains('*') {
+                true => {
+                    let tool = tool.name.tool.to_lowercase();
+                    policy::fits(&pattern, &whole) || policy::fits(&pattern, &tool)
+                }
+                false => whole.contains(&pattern),
+            }
+        };
+        let told = |tool: &Tool| {
+            let description = tool.description.as_deref().unwrap_or_default();
+            description.to_lowercase().contains(&pattern)
+        };
+        let first = self.tools.iter().filter(|tool| named(tool));
+        let rest = self.tools.iter().filter(|tool| !named(tool) && told(tool));
+        first.chain(rest).cloned().collect()
+    }
+
     /// What fits some words best, with how sure that is and why.
     pub fn search(&self, words: &str, most: usize) -> Vec<Hit> {
         self.index.search(words, most)
@@ -112,11 +145,29 @@ impl Registry {
         Ok(self.listed())
     }
 
+    /// Every workflow that can be called by name. No server is asked for anything.
+    pub async fn list_workflows(&self) -> Result<Arc<List>, StoreFault> {
+        self.library.refresh().await?;
+        // Only a help in finding: without it the list is the same.
+        let _ = self.uses.refresh().await;
+        let now = (self.library.print(), self.uses.generation());
+        let mut held = self.held();
+        if let Some((then, list)) = &held.workflows
+            && *then == now
+        {
+            return Ok(Arc::clone(list));
+        }
+        let list = Arc::new(List::new(self.workflows(), Vec::new(), &self.uses));
+        held.workflows = Some((now, Arc::clone(&list)));
+        Ok(list)
+    }
+
     /// Asks every server anew, whatever is known of its tools.
     pub async fn refresh(&self) -> Result<Arc<List>, StoreFault> {
         self.held().silent.clear();
         let servers = self.tools.sources().into_iter();
-        self.ask(servers.map(|source| source.server).collect()).await;
+        self.ask(servers.map(|source| source.server).collect())
+            .await;
         self.list().await
     }
 
@@ -256,15 +307,13 @@ impl Registry {
             return Arc::clone(list);
         }
         let shelves = held.servers.values();
-        let mut tools: Vec<_> = shelves.flat_map(|shelf| shelf.tools.iter().cloned()).collect();
+        let mut tools: Vec<_> = shelves
+            .flat_map(|shelf| shelf.tools.iter().cloned())
+            .collect();
         tools.extend(self.workflows());
         let silent = held.silent.iter();
         let silent = silent.map(|(server, (failure, _))| (server.clone(), failure.clone()));
-        let list = Arc::new(List {
-            silent: silent.collect(),
-            index: rank::Index::new(&tools, &self.uses),
-            tools,
-        });
+        let list = Arc::new(List::new(tools, silent.collect(), &self.uses));
         held.list = Some((now, Arc::clone(&list)));
         list
     }

@@ -10,6 +10,7 @@ mod words;
 use crate::seams::{Store, StoreFault};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -18,7 +19,7 @@ use tramline_core::Str;
 /// Under what it is kept, by `server:tool`.
 const KIND: &str = "uses";
 /// So many wishes are kept of one thing, the latest: more find it hardly better.
-pub const INTENTS_MAX: usize = 30;
+pub const USE_WISHES_MAX: usize = 30;
 /// What others used is read again after so long.
 const READ_EVERY: Duration = Duration::from_secs(30);
 /// So many wishes wait for something that is used; the oldest go first.
@@ -39,7 +40,7 @@ pub struct Use {
     pub last_run: Option<Str>,
     /// For what, the latest last.
     #[serde(default)]
-    pub intents: VecDeque<Str>,
+    pub wishes: VecDeque<Str>,
 }
 
 impl Use {
@@ -49,12 +50,12 @@ impl Use {
             self.last_ms = other.last_ms;
             self.last_run = other.last_run;
         }
-        for intent in other.intents {
-            self.intents.retain(|known| *known != intent);
-            self.intents.push_back(intent);
+        for wish in other.wishes {
+            self.wishes.retain(|known| *known != wish);
+            self.wishes.push_back(wish);
         }
-        while self.intents.len() > INTENTS_MAX {
-            self.intents.pop_front();
+        while self.wishes.len() > USE_WISHES_MAX {
+            self.wishes.pop_front();
         }
     }
 }
@@ -77,6 +78,8 @@ pub struct Uses {
     /// Whether somebody is about to write what is pending.
     writing: AtomicBool,
     wishes: Mutex<VecDeque<Wish>>,
+    /// Who has run which document with success.
+    proven: Mutex<VecDeque<u64>>,
 }
 
 impl Uses {
@@ -89,6 +92,7 @@ impl Uses {
             pending: Mutex::default(),
             writing: AtomicBool::new(false),
             wishes: Mutex::default(),
+            proven: Mutex::default(),
         }
     }
 
@@ -131,8 +135,14 @@ impl Uses {
         for name in names {
             let fits = |wish: &&Wish| wish.caller == caller && wish.found.contains(name);
             if let Some(wish) = wishes.iter().rev().find(fits) {
-                let intents = VecDeque::from([wish.words.clone()]);
-                self.pend(name.clone(), Use { intents, ..Use::default() });
+                let wishes = VecDeque::from([wish.words.clone()]);
+                self.pend(
+                    name.clone(),
+                    Use {
+                        wishes,
+                        ..Use::default()
+                    },
+                );
                 tied += 1;
             }
         }
@@ -140,6 +150,41 @@ impl Uses {
             self.generation.fetch_add(1, Ordering::Relaxed);
         }
         tied
+    }
+
+    /// A caller has run a document with success; what it saves of that answers to its wishes.
+    pub fn proved(&self, caller: &str, text: &str) {
+        let mut proven = lock(&self.proven);
+        proven.push_back(proof(caller, text));
+        if proven.len() > WISHES_MAX {
+            proven.pop_front();
+        }
+    }
+
+    /// A document was saved under a name by a caller: if it had run it with success, the workflow
+    /// answers to what the caller last looked for that has to do with it.
+    pub fn saved(&self, caller: &str, text: &str, name: &Str, tools: &[Str]) {
+        if !lock(&self.proven).contains(&proof(caller, text)) {
+            return;
+        }
+        let about = |wish: &&Wish| {
+            let used = wish.found.iter().any(|found| tools.contains(found));
+            wish.caller == caller && (used || words::share(&wish.words, text))
+        };
+        let wishes = lock(&self.wishes);
+        let mut latest: VecDeque<_> = wishes.iter().rev().filter(about).take(2).collect();
+        latest.make_contiguous().reverse();
+        let wishes: VecDeque<_> = latest.iter().map(|wish| wish.words.clone()).collect();
+        if !wishes.is_empty() {
+            self.pend(
+                name.clone(),
+                Use {
+                    wishes,
+                    ..Use::default()
+                },
+            );
+            self.generation.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Something is used in a run. Whether the caller has to see to it that it is written.
@@ -196,10 +241,9 @@ impl Uses {
             found.insert(Str::from(name), decode(body.as_deref()));
         }
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        let intents = |uses: &BTreeMap<Str, Use>| {
-            uses.values().map(|used| used.intents.len()).sum::<usize>()
-        };
-        let more = intents(&held) != intents(&found);
+        let wishes =
+            |uses: &BTreeMap<Str, Use>| uses.values().map(|used| used.wishes.len()).sum::<usize>();
+        let more = wishes(&held) != wishes(&found);
         *held = found;
         drop(held);
         if more {
@@ -208,14 +252,23 @@ impl Uses {
         Ok(())
     }
 
+    fn forget_held(&self, name: &str) {
+        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        held.remove(name);
+    }
+
     /// Forgets how something was used.
     pub async fn forget(&self, name: &str) -> Result<(), StoreFault> {
         lock(&self.pending).remove(name);
-        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        held.remove(name);
-        drop(held);
+        self.forget_held(name);
         self.store.forget(KIND, &[name.to_owned()]).await
     }
+}
+
+fn proof(caller: &str, text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (caller, text).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// What cannot be read counts for nothing: it is no more than a help.
@@ -232,6 +285,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
     use crate::testing::MemoryStore;
+    use std::slice::from_ref;
 
     #[tokio::test]
     async fn a_wish_is_tied_to_what_was_used_for_it() {
@@ -240,15 +294,15 @@ mod tests {
         let name = Str::from("files:count");
         uses.wished("ann", "how many files are there", [name.clone()]);
         uses.wished("ann", "send a letter", ["post:send".into()]);
-        assert_eq!(uses.served("bob", &[name.clone()]), 0, "not his wish");
-        assert_eq!(uses.served("ann", &[name.clone()]), 1);
+        assert_eq!(uses.served("bob", from_ref(&name)), 0, "not his wish");
+        assert_eq!(uses.served("ann", from_ref(&name)), 1);
         assert!(uses.ran(name.clone(), 5, "run_a"));
         uses.write().await.unwrap();
         let other = Uses::new(Arc::new(store));
         other.ran(name.clone(), 7, "run_b");
         other.refresh().await.unwrap();
         let used = other.of(&name);
-        assert_eq!(used.intents, ["how many files are there"]);
+        assert_eq!(used.wishes, ["how many files are there"]);
         assert_eq!((used.runs, used.last_run.as_deref()), (2, Some("run_b")));
     }
 
@@ -258,10 +312,10 @@ mod tests {
         let name = Str::from("a:b");
         for n in 0..100 {
             uses.wished("ann", &format!("wish number {n}"), [name.clone()]);
-            uses.served("ann", &[name.clone()]);
+            uses.served("ann", from_ref(&name));
         }
         let used = uses.of(&name);
-        assert_eq!(used.intents.len(), INTENTS_MAX);
-        assert_eq!(used.intents.back().unwrap(), "wish number 99");
+        assert_eq!(used.wishes.len(), USE_WISHES_MAX);
+        assert_eq!(used.wishes.back().unwrap(), "wish number 99");
     }
 }

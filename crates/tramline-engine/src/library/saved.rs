@@ -79,8 +79,13 @@ impl Saved {
 
     /// The workflow, ready to run under its name in the library.
     pub(super) fn graph(&self) -> Result<Arc<Graph>, Refusal> {
-        read(&self.text, &self.name, self.tool.as_deref(), &self.description)
-            .map(|reading| reading.graph)
+        read(
+            &self.text,
+            &self.name,
+            self.tool.as_deref(),
+            &self.description,
+        )
+        .map(|reading| reading.graph)
     }
 }
 
@@ -121,7 +126,9 @@ pub fn read(
         (None, _) => None,
     };
     let Some(found) = found else {
-        let names = workflows.iter().map(|graph| graph.workflow.name.to_string());
+        let names = workflows
+            .iter()
+            .map(|graph| graph.workflow.name.to_string());
         return Err(Refusal::Several(names.collect()));
     };
     let graph = called(found, name, description);
@@ -140,7 +147,8 @@ fn called(graph: &Arc<Graph>, name: &str, description: &str) -> Arc<Graph> {
         workflow.description = Some(description.into());
     }
     // What was sound under one name is sound under another.
-    Graph::build(Arc::new(workflow)).map_or_else(|_| Arc::clone(graph), |(graph, _)| Arc::new(graph))
+    Graph::build(Arc::new(workflow))
+        .map_or_else(|_| Arc::clone(graph), |(graph, _)| Arc::new(graph))
 }
 
 /// A saved workflow in memory, compiled when it is first called.

@@ -37,7 +37,10 @@ async fn a_saved_workflow_is_found_with_every_version() {
     let again = library.save(save("give-back", 1, false)).await.unwrap();
     assert!(!again.new, "the same is no new version");
     let other = library.save(save("give-back", 2, false)).await.unwrap_err();
-    assert!(matches!(other, Refusal::Taken { version: 1, .. }), "{other}");
+    assert!(
+        matches!(other, Refusal::Taken { version: 1, .. }),
+        "{other}"
+    );
     let forced = library.save(save("give-back", 2, true)).await.unwrap();
     assert_eq!(forced.saved.version, 2);
     let first = library.get("give-back", Some(1)).await.unwrap();
@@ -48,7 +51,10 @@ async fn a_saved_workflow_is_found_with_every_version() {
     let found = library.find("give-back").unwrap();
     assert_eq!(found.graph.workflow.name, "give-back");
     let slip = library.get("give-bak", None).await.unwrap_err();
-    assert!(slip.to_string().contains("did you mean `give-back`?"), "{slip}");
+    assert!(
+        slip.to_string().contains("did you mean `give-back`?"),
+        "{slip}"
+    );
     library.remove("give-back").await.unwrap();
     assert!(library.find("give-back").is_none());
     assert!(library.save(save("give-back", 3, false)).await.unwrap().new);

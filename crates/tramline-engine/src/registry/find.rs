@@ -77,7 +77,10 @@ impl Registry {
                 let near = nearest(server, servers.iter().map(Str::as_str));
                 Err(Unknown {
                     message: format!("no server `{}` is configured", shown(server)),
-                    near: near.map(|near| format!("{near}:{tool}")).into_iter().collect(),
+                    near: near
+                        .map(|near| format!("{near}:{tool}"))
+                        .into_iter()
+                        .collect(),
                 })
             }
             Ok(Some(Ok(tools))) => {
@@ -88,7 +91,10 @@ impl Registry {
                 let near = nearest(tool, names);
                 Err(Unknown {
                     message: format!("server `{server}` has no tool `{}`", shown(tool)),
-                    near: near.map(|near| format!("{server}:{near}")).into_iter().collect(),
+                    near: near
+                        .map(|near| format!("{server}:{near}"))
+                        .into_iter()
+                        .collect(),
                 })
             }
         }

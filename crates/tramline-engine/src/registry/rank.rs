@@ -28,7 +28,7 @@ struct Item {
     tool: Arc<Tool>,
     name: BTreeSet<String>,
     text: BTreeSet<String>,
-    intents: Vec<BTreeSet<String>>,
+    wishes: Vec<BTreeSet<String>>,
 }
 
 impl Index {
@@ -74,11 +74,11 @@ impl Index {
             score += part * self.weight(word);
             shared.push(word.as_str());
         }
-        let alike = |intent: &BTreeSet<String>| {
-            let both = intent.intersection(wanted).count() as f64;
-            both / intent.union(wanted).count().max(1) as f64
+        let alike = |wish: &BTreeSet<String>| {
+            let both = wish.intersection(wanted).count() as f64;
+            both / wish.union(wanted).count().max(1) as f64
         };
-        let used = item.intents.iter().map(alike).fold(0.0, f64::max);
+        let used = item.wishes.iter().map(alike).fold(0.0, f64::max);
         let mut confidence = 0.9 * score / all;
         let mut reasons = Vec::new();
         if !shared.is_empty() {
@@ -101,15 +101,19 @@ fn item(tool: &Arc<Tool>, uses: &Uses) -> Item {
     let mut text = words(tool.description.as_deref().unwrap_or_default());
     text.extend(words(tool.title.as_deref().unwrap_or_default()));
     let fields = tool.input_schema.get("properties");
-    for field in fields.and_then(Value::as_object).into_iter().flat_map(|map| map.keys()) {
+    for field in fields
+        .and_then(Value::as_object)
+        .into_iter()
+        .flat_map(|map| map.keys())
+    {
         text.extend(words(field));
     }
-    let intents = uses.of(&tool.name.to_string()).intents;
+    let wishes = uses.of(&tool.name.to_string()).wishes;
     Item {
         tool: Arc::clone(tool),
         name: words(&name),
         text,
-        intents: intents.iter().map(|intent| words(intent)).collect(),
+        wishes: wishes.iter().map(|wish| words(wish)).collect(),
     }
 }
 

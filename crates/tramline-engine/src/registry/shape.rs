@@ -138,7 +138,11 @@ mod tests {
             .iter()
             .map(|path| {
                 let example = path.example.as_ref().map(Value::to_json);
-                (path.path.as_str(), path.kind.as_str(), example.unwrap_or_default())
+                (
+                    path.path.as_str(),
+                    path.kind.as_str(),
+                    example.unwrap_or_default(),
+                )
             })
             .collect();
         let expected = [
@@ -156,10 +160,21 @@ mod tests {
 
     #[test]
     fn however_much_there_is_the_shape_stays_small() {
-        let wide = Value::object((0..5_000).map(|n| (format!("k{n}"), Value::from("x".repeat(500)))));
+        let wide =
+            Value::object((0..5_000).map(|n| (format!("k{n}"), Value::from("x".repeat(500)))));
         let (paths, more) = shape(&wide);
         assert_eq!((paths.len(), more), (PATHS_MAX, true));
-        assert!(paths[1].example.as_ref().unwrap().as_str().unwrap().chars().count() <= 81);
+        assert!(
+            paths[1]
+                .example
+                .as_ref()
+                .unwrap()
+                .as_str()
+                .unwrap()
+                .chars()
+                .count()
+                <= 81
+        );
         let deep = (0..100).fold(Value::Null, |value, _| Value::array([value]));
         assert!(shape(&deep).1);
     }

@@ -116,7 +116,10 @@ fn engine(store: &MemoryStore, tools: &Arc<Lazy>) -> Engine {
 
 async fn names(engine: &Engine) -> Vec<String> {
     let list = engine.registry().list().await.unwrap();
-    list.tools.iter().map(|tool| tool.name.to_string()).collect()
+    list.tools
+        .iter()
+        .map(|tool| tool.name.to_string())
+        .collect()
 }
 
 #[tokio::test]
@@ -131,14 +134,22 @@ async fn what_was_listed_once_is_listed_again_without_asking() {
     assert_eq!(first.asked(), 3);
     let silent = &before.registry().list().await.unwrap().silent;
     assert_eq!(silent[0].0, "down");
-    assert_eq!(first.asked(), 3, "what was silent is not asked at once again");
+    assert_eq!(
+        first.asked(),
+        3,
+        "what was silent is not asked at once again"
+    );
 
     let second = Arc::new(Lazy::default());
     second.set("a", "1", &["x", "y"]);
     second.set("b", "2", &["other"]);
     let after = engine(&store, &second);
     assert_eq!(names(&after).await, ["a:x", "a:y", "b:other"]);
-    assert_eq!(*second.asked.lock().unwrap(), ["b"], "only its configuration is another");
+    assert_eq!(
+        *second.asked.lock().unwrap(),
+        ["b"],
+        "only its configuration is another"
+    );
 }
 
 #[tokio::test]
@@ -175,11 +186,19 @@ async fn anything_is_found_by_each_of_its_names() {
     tools.set("my-files", "1", &["read_all", "list"]);
     tools.set("other", "1", &["x"]);
     let engine = engine(&store, &tools);
-    for name in ["my-files:read_all", "mcp-my-files-read_all", "mcp-my-files-read-all"] {
+    for name in [
+        "my-files:read_all",
+        "mcp-my-files-read_all",
+        "mcp-my-files-read-all",
+    ] {
         let found = engine.registry().find(name).await.unwrap();
         assert_eq!(found.name.to_string(), "my-files:read_all", "{name}");
     }
-    assert_eq!(*tools.asked.lock().unwrap(), ["my-files"], "no other was started");
+    assert_eq!(
+        *tools.asked.lock().unwrap(),
+        ["my-files"],
+        "no other was started"
+    );
     for (name, near) in [
         ("my-files:raed_all", "my-files:read_all"),
         ("my-fils:list", "my-files:list"),
@@ -200,7 +219,9 @@ async fn a_trial_obeys_the_policy_and_the_schema() {
     assert!(engine.trial("a:x", good.clone()).await.is_ok());
     for (name, says) in [("a:ask_me", "approval"), ("a:delete_it", "destroy")] {
         match engine.trial(name, good.clone()).await.unwrap_err() {
-            Untried::Forbidden { message, approval, .. } => {
+            Untried::Forbidden {
+                message, approval, ..
+            } => {
                 assert!(approval && message.contains(says), "{message}");
             }
             other => panic!("{other:?}"),

@@ -9,9 +9,7 @@ use tramline_core::Value;
 use tramline_core::graph::Graph;
 use tramline_core::ids::ToolName;
 use tramline_core::schema::{Checker, Faults};
-use tramline_core::workflow::{
-    Action, Edge, Limits, Node, Template, WORKFLOW_SERVER, Workflow,
-};
+use tramline_core::workflow::{Action, Edge, Limits, Node, Template, WORKFLOW_SERVER, Workflow};
 
 /// What is to be tried.
 #[derive(Debug)]
@@ -57,7 +55,10 @@ impl Engine {
             return Err(Untried::Parameters { tool, faults });
         }
         let graph = match tool.name.server == WORKFLOW_SERVER {
-            true => self.workflows().find(&tool.name.tool).map(|found| found.graph),
+            true => self
+                .workflows()
+                .find(&tool.name.tool)
+                .map(|found| found.graph),
             false => around(&tool.name),
         };
         let Some(graph) = graph else {
@@ -74,15 +75,22 @@ impl Engine {
         let (message, approval) = match self.policy().verdict(name) {
             Verdict::Deny(pattern) => {
                 let pattern = pattern.as_str();
-                (format!("{name} may not be called: the policy denies `{pattern}`"), false)
+                (
+                    format!("{name} may not be called: the policy denies `{pattern}`"),
+                    false,
+                )
             }
             Verdict::Ask(pattern) => {
                 let pattern = pattern.as_str();
-                (format!("{name} needs a person's approval: the policy asks before `{pattern}`"), true)
+                (
+                    format!("{name} needs a person's approval: the policy asks before `{pattern}`"),
+                    true,
+                )
             }
-            Verdict::Free if tool.hints.destructive == Some(true) => {
-                (format!("{name} says that it may destroy something: it is not tried"), true)
-            }
+            Verdict::Free if tool.hints.destructive == Some(true) => (
+                format!("{name} says that it may destroy something: it is not tried"),
+                true,
+            ),
             Verdict::Free => return Ok(()),
         };
         Err(Untried::Forbidden {

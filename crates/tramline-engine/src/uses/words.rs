@@ -6,7 +6,15 @@ const WISH_CHARS_MAX: usize = 200;
 const KEY_CHARS_MIN: usize = 16;
 /// What stands after one of these is likely to be a secret.
 const SECRETS: [&str; 9] = [
-    "password", "passwort", "passphrase", "secret", "token", "bearer", "apikey", "api_key", "key",
+    "password",
+    "passwort",
+    "passphrase",
+    "secret",
+    "token",
+    "bearer",
+    "apikey",
+    "api_key",
+    "key",
 ];
 
 /// The words of a wish that can be kept.
@@ -30,6 +38,17 @@ pub(super) fn harmless(text: &str) -> String {
     kept
 }
 
+/// Whether a wish and a text have a telling word in common.
+pub(super) fn share(wish: &str, text: &str) -> bool {
+    /// Shorter words are in any text.
+    const TELLING_CHARS_MIN: usize = 4;
+    let text = text.to_lowercase();
+    let words = wish.split(|c: char| !c.is_alphanumeric());
+    words
+        .filter(|word| word.chars().count() >= TELLING_CHARS_MIN)
+        .any(|word| text.contains(&word.to_lowercase()))
+}
+
 /// Whether a word by itself looks like a secret or an address.
 fn is_secret(word: &str) -> bool {
     let lower = word.to_lowercase();
@@ -40,7 +59,16 @@ fn is_secret(word: &str) -> bool {
         })
     });
     let person = lower.contains('@');
-    let prefixed = ["sk-", "ghp_", "gho_", "github_pat_", "xox", "akia", "eyj", "glpat-"];
+    let prefixed = [
+        "sk-",
+        "ghp_",
+        "gho_",
+        "github_pat_",
+        "xox",
+        "akia",
+        "eyj",
+        "glpat-",
+    ];
     let known = lower.len() > 8 && prefixed.iter().any(|prefix| lower.starts_with(prefix));
     assigned || person || known || (word.len() >= KEY_CHARS_MIN && looks_made(word))
 }
@@ -53,8 +81,8 @@ fn looks_made(word: &str) -> bool {
     let odd = core
         .chars()
         .any(|c| !c.is_alphanumeric() && !"-_./'".contains(c));
-    let upper_inside = core.chars().skip(1).any(char::is_uppercase)
-        && core.chars().any(char::is_lowercase);
+    let upper_inside =
+        core.chars().skip(1).any(char::is_uppercase) && core.chars().any(char::is_lowercase);
     (digits && letters) || odd || upper_inside
 }
 
@@ -67,7 +95,10 @@ mod tests {
         for (given, kept) in [
             ("count the files in src/main", "count the files in src/main"),
             ("use token=abc123 to log in", "use to log in"),
-            ("password is hunter2 for the site", "password is for the site"),
+            (
+                "password is hunter2 for the site",
+                "password is for the site",
+            ),
             ("call with sk-livedeadbeefcafe please", "call with please"),
             ("mail ann@example.com today", "mail today"),
             ("open 9f86d081884c7d659a2feaa0c55ad015 now", "open now"),
