@@ -63,7 +63,8 @@ async fn ask(
 ) -> Result<(), wire::Trouble> {
     let documents = || sound.iter().map(|(_, document)| document);
     let equipment = wire::equip(config, documents())?;
-    let answers = probe::ask(&equipment, documents(), ASK_MAX).await;
+    let saved = wire::saved(config).await;
+    let answers = probe::ask(&equipment, documents(), saved, ASK_MAX).await;
     for (at, document) in sound {
         found.flawed[*at].flaws.extend(answers.flaws(document));
     }
