@@ -21,6 +21,7 @@ mod killed;
 mod library;
 mod matrix;
 mod processes;
+mod saved;
 mod served;
 mod serving;
 mod support;
