@@ -250,6 +250,62 @@ fn a_damaged_database_is_told_and_left_as_it_is() {
     );
 }
 
+/// A small file system of its own, first full and then read-only, as a process sees them.
+#[test]
+fn a_full_and_a_read_only_file_system_lose_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("small.json");
+    std::fs::write(&file, SMALL).unwrap();
+    let large = dir.path().join("large.json");
+    let pad = format!("{SMALL}{}", " ".repeat(600_000));
+    std::fs::write(&large, pad).unwrap();
+    let script = format!(
+        "mount -t tmpfs -o size=2m tmpfs {mount} || exit 99
+         save() {{ {program} library save $1 --name $2 --data-dir {mount}/data; }}
+         list() {{ {program} library list --json --data-dir {mount}/data; }}
+         save {small} first || exit 11
+         dd if=/dev/zero of={mount}/filler bs=64k 2>/dev/null
+         save {large} second && exit 12
+         list || exit 13
+         rm {mount}/filler
+         save {small} third || exit 14
+         mount -o remount,ro {mount} || exit 98
+         save {small} fourth && exit 15
+         list || exit 16",
+        mount = dir.path().join("mount").display(),
+        program = env!("CARGO_BIN_EXE_tramline"),
+        small = file.display(),
+        large = large.display(),
+    );
+    std::fs::create_dir(dir.path().join("mount")).unwrap();
+    let ended = std::process::Command::new("unshare")
+        .args(["-rm", "sh", "-c", &script])
+        .current_dir(root())
+        .output();
+    let Ok(ended) = ended else {
+        return println!("not run: there is no `unshare`");
+    };
+    let says = String::from_utf8_lossy(&ended.stderr).into_owned();
+    let code = ended.status.code();
+    if code == Some(99) || says.contains("unshare:") {
+        return println!("not run: no file system can be mounted here: {says}");
+    }
+    assert_eq!(code, Some(0), "{says}");
+    assert!(says.contains("the disk is full"), "{says}");
+    assert!(says.contains("writable"), "{says}");
+    let lists = String::from_utf8_lossy(&ended.stdout).into_owned();
+    let lists: Vec<_> = lists.lines().collect();
+    assert!(
+        lists[0].contains("first") && !lists[0].contains("second"),
+        "{lists:?}"
+    );
+    assert!(
+        lists[1].contains("first") && lists[1].contains("third"),
+        "{lists:?}"
+    );
+    assert!(!lists[1].contains("fourth"), "{lists:?}");
+}
+
 #[test]
 fn a_data_directory_that_cannot_be_written_is_told() {
     let Some(files) = Files::new() else { return };
