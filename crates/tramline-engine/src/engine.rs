@@ -38,13 +38,14 @@ mod options;
 mod quota;
 mod say;
 mod start;
+mod warm;
 
 pub(crate) use child::{Called, ChildCall};
 pub use debug::At;
 pub use expiry::over;
 pub use follow::Follow;
 pub use fork::{Branch, Branched, Effects};
-pub use hold::Handle;
+pub use hold::{Handle, Said};
 pub use load::Loaded;
 pub use options::{Options, Scratch};
 pub use quota::Quota;
@@ -73,6 +74,7 @@ pub(crate) struct Inner {
     watched: AtomicBool,
     times: expiry::Times,
     counted: quota::Counted,
+    warm: warm::Warm,
 }
 
 /// A run that this process drives.
@@ -86,6 +88,16 @@ pub(crate) struct Live {
     pub(crate) kept: AtomicBool,
     /// How many are trying to append to its journal; the driver gives way to them.
     pub(crate) wants: AtomicU64,
+    /// Whether its driver brings answers that are not durable yet.
+    pub(crate) speaks: AtomicBool,
+    /// Whether its driver has let go of it and is about to leave.
+    pub(crate) leaves: AtomicBool,
+}
+
+impl Live {
+    fn is_speaking(&self) -> bool {
+        self.speaks.load(Ordering::Acquire)
+    }
 }
 
 impl Engine {
@@ -124,6 +136,7 @@ impl Engine {
             watched: AtomicBool::new(false),
             times: Default::default(),
             counted: Default::default(),
+            warm: Default::default(),
         }))
     }
 
@@ -213,15 +226,7 @@ impl Engine {
     ) -> Result<(), Fault> {
         self.say(&asked.run, |run| {
             if !run.pauses.contains_key(&asked.seq) {
-                let point = |seq: &Seq| Checkpoint {
-                    run: run.id.clone(),
-                    seq: *seq,
-                };
-                let current = run.pauses.keys().map(point).collect();
-                return Err(Fault::Stale {
-                    asked: asked.clone(),
-                    current,
-                });
+                return Err(stale(run, asked.seq));
             }
             let (answer, by, why) = (answer.clone(), by.clone(), why.clone());
             Ok(Event::Answered {
@@ -331,6 +336,17 @@ impl Engine {
     pub fn tools(&self) -> &Arc<dyn Tools> {
         &self.0.tools
     }
+}
+
+/// Why what a run does not ask any more cannot be answered.
+pub(crate) fn stale(run: &Run, asked: Seq) -> Fault {
+    let point = |seq: Seq| Checkpoint {
+        run: run.id.clone(),
+        seq,
+    };
+    let current = run.pauses.keys().copied().map(point).collect();
+    let asked = point(asked);
+    Fault::Stale { asked, current }
 }
 
 /// The paused runs that a run waits for.

@@ -10,8 +10,8 @@ mod workflows;
 
 pub use model::{Answer, Message, Model, Prompt, Role};
 pub use store::{
-    Append, AppendError, Chunk, Claim, Head, Page, RunFilter, RunRow, Status, Store, StoreFault,
-    Usage,
+    Append, AppendError, Chunk, Claim, Head, Hold, Page, RunFilter, RunRow, Status, Store,
+    StoreFault, Usage,
 };
 pub use tools::{Call, Hints, Listed, Listing, Progress, Source, Tool, Tools};
 pub use workflows::{Callable, Workflows};

@@ -13,6 +13,7 @@ mod crashes;
 mod debugging;
 mod expiry;
 mod flat;
+mod going_on;
 mod growth;
 mod language;
 mod layers;

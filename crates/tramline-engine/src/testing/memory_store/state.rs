@@ -13,6 +13,7 @@ impl State {
             last,
             body,
             head,
+            hold: _,
         } = append;
         let over = head.status.is_over();
         let known = self
