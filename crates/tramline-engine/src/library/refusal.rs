@@ -24,8 +24,8 @@ pub enum Refusal {
     /// The document cannot be used.
     #[error("the workflow has {} flaws: {}", .0.len(), first(.0))]
     Flawed(Vec<Flaw>),
-    /// The document holds several workflows.
-    #[error("the document holds several workflows; say which tool is to be saved: {}", .0.join(", "))]
+    /// It is not clear which of the document's workflows is meant.
+    #[error("say which tool of the document is to be saved; it has {}", .0.join(", "))]
     Several(Vec<String>),
     /// Something about it is too large.
     #[error("{0}")]
