@@ -98,6 +98,7 @@ const RULES: &[Rule] = &[
             "tramline-mcp",
             "tramline-store",
             "tramline-builtin",
+            "tramline-model",
             "tramline-engine",
             "tramline-core",
         ],
@@ -106,6 +107,16 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "tramline-builtin",
+        below: &["tramline-engine", "tramline-core"],
+        vendors: &[MCP, SQLITE, "axum", "clap"],
+        words: &[
+            "tramline_core::graph",
+            "tramline_core::run",
+            "tramline_core::journal",
+        ],
+    },
+    Rule {
+        name: "tramline-model",
         below: &["tramline-engine", "tramline-core"],
         vendors: &[MCP, SQLITE, "axum", "clap"],
         words: &[
