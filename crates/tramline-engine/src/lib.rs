@@ -17,6 +17,7 @@ mod recover;
 pub mod registry;
 mod replay;
 pub mod seams;
+pub mod search;
 mod shelf;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

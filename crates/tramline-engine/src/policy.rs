@@ -94,8 +94,8 @@ impl Pattern {
     }
 }
 
-/// Whether a name fits a pattern in which `*` stands for any text. It goes back to the last `*` only,
-/// so the work is bounded by the two lengths multiplied.
+/// Whether a text in which `*` stands for anything fits a name. Goes back to the last `*` only, so
+/// the work is bounded by the two lengths multiplied.
 pub(crate) fn fits(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut at, mut seen) = (0, 0);

@@ -1,13 +1,16 @@
-//! The seams: where runs are kept, what can be called, what completes text, what has a name.
+//! The seams: where runs are kept, what can be called, what completes text, what tells
+//! meanings, what has a name.
 //!
 //! Few methods, plain data. Each has an in-memory fake and a contract suite in `testing`, and
 //! every implementation passes that suite.
 
+mod embedder;
 mod model;
 mod store;
 mod tools;
 mod workflows;
 
+pub use embedder::Embedder;
 pub use model::{Answer, Message, Model, Prompt, Role};
 pub use store::{
     Append, AppendError, Chunk, Claim, Head, Hold, Page, RunFilter, RunRow, Status, Store,

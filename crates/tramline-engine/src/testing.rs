@@ -1,5 +1,7 @@
 //! Fakes for the seams, and the contract suites that every implementation passes.
 
+pub mod embedder_contract;
+pub mod fake_embedder;
 pub mod fake_model;
 pub mod fake_tools;
 mod memory_store;
@@ -7,6 +9,8 @@ pub mod model_contract;
 mod store_contract;
 pub mod tools_contract;
 
+pub use embedder_contract::embedder_contract;
+pub use fake_embedder::FakeEmbedder;
 pub use fake_model::ScriptedModel;
 pub use fake_tools::{Called, FakeTools};
 pub use memory_store::MemoryStore;

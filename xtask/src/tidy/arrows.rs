@@ -126,6 +126,17 @@ const RULES: &[Rule] = &[
         ],
     },
     Rule {
+        name: "tramline-embed",
+        below: &["tramline-engine", "tramline-core"],
+        vendors: &[MCP, SQLITE, "reqwest", "hyper", "axum", "clap"],
+        words: &[
+            "tramline_core::graph",
+            "tramline_core::run",
+            "tramline_core::journal",
+            "std::net",
+        ],
+    },
+    Rule {
         name: "tramline-unruly",
         below: &[],
         vendors: &[MCP, SQLITE],
@@ -133,7 +144,12 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "tramline-bench",
-        below: &["tramline", "tramline-expr"],
+        below: &[
+            "tramline",
+            "tramline-embed",
+            "tramline-engine",
+            "tramline-expr",
+        ],
         vendors: &[SQLITE, "clap"],
         words: &[],
     },
