@@ -15,17 +15,17 @@ mod tests;
 mod trial;
 
 pub use find::Unknown;
-pub use rank::Hit;
+pub use rank::{Fitting, Hit};
 pub use shape::{Path, shape};
 pub use trial::{Trial, Untried};
 
 use crate::library::{Library, as_tool};
-use crate::policy;
 use crate::seams::{Listed, Source, Store, StoreFault, Tool, Tools, Workflows as _};
 use crate::uses::Uses;
 use futures_util::StreamExt as _;
 use futures_util::stream;
 use kept::Shelf;
+use rank::{Scope, Seeker};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex as Lock, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -47,6 +47,7 @@ pub struct Registry {
     library: Arc<Library>,
     uses: Arc<Uses>,
     held: Lock<Held>,
+    seeker: Seeker,
     /// One reading at a time: many would only ask the same servers again.
     turn: Mutex<()>,
 }
@@ -58,8 +59,7 @@ struct Held {
     /// The prints under which it was looked into the store.
     looked: BTreeSet<(Str, Str)>,
     generation: u64,
-    list: Option<((u64, u64, u64), Arc<List>)>,
-    workflows: Option<((u64, u64), Arc<List>)>,
+    list: Option<((u64, u64), Arc<List>)>,
 }
 
 /// Everything that can be called at one moment.
@@ -68,45 +68,6 @@ pub struct List {
     pub tools: Vec<Arc<Tool>>,
     /// The servers whose tools are not known, with why.
     pub silent: Vec<(Str, Failure)>,
-    index: rank::Index,
-}
-
-impl List {
-    fn new(tools: Vec<Arc<Tool>>, silent: Vec<(Str, Failure)>, uses: &Uses) -> Self {
-        Self {
-            index: rank::Index::new(&tools, uses),
-            tools,
-            silent,
-        }
-    }
-
-    /// What has a text in its name or description, or fits a pattern with `*` by its name; what has
-    /// it in its name comes first.
-    pub fn fitting(&self, pattern: &str) -> Vec<Arc<Tool>> {
-        let pattern = pattern.trim().to_lowercase();
-        let named = |tool: &Tool| {
-            let whole = tool.name.to_string().to_lowercase();
-            match pattern.contains('*') {
-                true => {
-                    let tool = tool.name.tool.to_lowercase();
-                    policy::fits(&pattern, &whole) || policy::fits(&pattern, &tool)
-                }
-                false => whole.contains(&pattern),
-            }
-        };
-        let told = |tool: &Tool| {
-            let description = tool.description.as_deref().unwrap_or_default();
-            description.to_lowercase().contains(&pattern)
-        };
-        let first = self.tools.iter().filter(|tool| named(tool));
-        let rest = self.tools.iter().filter(|tool| !named(tool) && told(tool));
-        first.chain(rest).cloned().collect()
-    }
-
-    /// What fits some words best, with how sure that is and why.
-    pub fn search(&self, words: &str, most: usize) -> Vec<Hit> {
-        self.index.search(words, most)
-    }
 }
 
 impl Registry {
@@ -122,6 +83,7 @@ impl Registry {
             library,
             uses,
             held: Lock::default(),
+            seeker: Seeker::new(),
             turn: Mutex::default(),
         }
     }
@@ -140,26 +102,49 @@ impl Registry {
             self.settle().await?;
         }
         self.library.refresh().await?;
-        // Only a help in finding: without it the list is the same.
-        let _ = self.uses.refresh().await;
         Ok(self.listed())
     }
 
     /// Every workflow that can be called by name. No server is asked for anything.
-    pub async fn list_workflows(&self) -> Result<Arc<List>, StoreFault> {
+    pub async fn list_workflows(&self) -> Result<Vec<Arc<Tool>>, StoreFault> {
         self.library.refresh().await?;
-        // Only a help in finding: without it the list is the same.
+        Ok(self.workflows())
+    }
+
+    /// What meets a wish best of everything that can be called, with how sure that is and why.
+    pub async fn search(
+        &self,
+        words: &str,
+        most: usize,
+    ) -> Result<(Arc<List>, Vec<Hit>), StoreFault> {
+        let list = self.list().await?;
+        self.follow(&list.tools, Scope::All).await;
+        let hits = self.seeker.search(words, most, Scope::All).await;
+        Ok((list, hits))
+    }
+
+    /// The workflows that meet a wish best. No server is asked for anything.
+    pub async fn search_workflows(&self, words: &str, most: usize) -> Result<Vec<Hit>, StoreFault> {
+        let workflows = self.list_workflows().await?;
+        self.follow(&workflows, Scope::Workflows).await;
+        Ok(self.seeker.search(words, most, Scope::Workflows).await)
+    }
+
+    /// What has a text in its name or description, or fits a pattern with `*`.
+    pub async fn fitting(
+        &self,
+        pattern: &str,
+        most: usize,
+    ) -> Result<(Arc<List>, Fitting), StoreFault> {
+        let list = self.list().await?;
+        self.follow(&list.tools, Scope::All).await;
+        Ok((list, self.seeker.fitting(pattern, most)))
+    }
+
+    async fn follow(&self, tools: &[Arc<Tool>], scope: Scope) {
+        // Only a help in finding: without it everything is found by its own words.
         let _ = self.uses.refresh().await;
-        let now = (self.library.print(), self.uses.generation());
-        let mut held = self.held();
-        if let Some((then, list)) = &held.workflows
-            && *then == now
-        {
-            return Ok(Arc::clone(list));
-        }
-        let list = Arc::new(List::new(self.workflows(), Vec::new(), &self.uses));
-        held.workflows = Some((now, Arc::clone(&list)));
-        Ok(list)
+        self.seeker.follow(tools, &self.uses, scope).await;
     }
 
     /// Asks every server anew, whatever is known of its tools.
@@ -296,11 +281,7 @@ impl Registry {
     /// The list as it is known now, made anew only if something has changed.
     fn listed(&self) -> Arc<List> {
         let mut held = self.held();
-        let now = (
-            held.generation,
-            self.library.print(),
-            self.uses.generation(),
-        );
+        let now = (held.generation, self.library.print());
         if let Some((then, list)) = &held.list
             && *then == now
         {
@@ -313,7 +294,8 @@ impl Registry {
         tools.extend(self.workflows());
         let silent = held.silent.iter();
         let silent = silent.map(|(server, (failure, _))| (server.clone(), failure.clone()));
-        let list = Arc::new(List::new(tools, silent.collect(), &self.uses));
+        let silent = silent.collect();
+        let list = Arc::new(List { tools, silent });
         held.list = Some((now, Arc::clone(&list)));
         list
     }

@@ -8,18 +8,17 @@
 mod words;
 
 use crate::seams::{Store, StoreFault};
+use crate::search::WISHES_MAX as KEPT_WISHES_MAX;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use tramline_core::Str;
 
 /// Under what it is kept, by `server:tool`.
 const KIND: &str = "uses";
-/// So many wishes are kept of one thing, the latest: more find it hardly better.
-pub const USE_WISHES_MAX: usize = 30;
 /// What others used is read again after so long.
 const READ_EVERY: Duration = Duration::from_secs(30);
 /// So many wishes wait for something that is used; the oldest go first.
@@ -54,7 +53,7 @@ impl Use {
             self.wishes.retain(|known| *known != wish);
             self.wishes.push_back(wish);
         }
-        while self.wishes.len() > USE_WISHES_MAX {
+        while self.wishes.len() > KEPT_WISHES_MAX {
             self.wishes.pop_front();
         }
     }
@@ -73,7 +72,6 @@ pub struct Uses {
     store: Arc<dyn Store>,
     held: RwLock<BTreeMap<Str, Use>>,
     read: Mutex<Option<Instant>>,
-    generation: AtomicU64,
     pending: Mutex<BTreeMap<Str, Use>>,
     /// Whether somebody is about to write what is pending.
     writing: AtomicBool,
@@ -88,7 +86,6 @@ impl Uses {
             store,
             held: RwLock::default(),
             read: Mutex::default(),
-            generation: AtomicU64::new(0),
             pending: Mutex::default(),
             writing: AtomicBool::new(false),
             wishes: Mutex::default(),
@@ -100,11 +97,6 @@ impl Uses {
     pub fn of(&self, name: &str) -> Use {
         let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
         held.get(name).cloned().unwrap_or_default()
-    }
-
-    /// A number that is another whenever there is a new wish to find something by.
-    pub fn generation(&self) -> u64 {
-        self.generation.load(Ordering::Relaxed)
     }
 
     /// Remembers what a caller looks for and what it was shown, until it uses some of that.
@@ -146,9 +138,6 @@ impl Uses {
                 tied += 1;
             }
         }
-        if tied > 0 {
-            self.generation.fetch_add(1, Ordering::Relaxed);
-        }
         tied
     }
 
@@ -183,7 +172,6 @@ impl Uses {
                     ..Use::default()
                 },
             );
-            self.generation.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -241,14 +229,7 @@ impl Uses {
             found.insert(Str::from(name), decode(body.as_deref()));
         }
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        let wishes =
-            |uses: &BTreeMap<Str, Use>| uses.values().map(|used| used.wishes.len()).sum::<usize>();
-        let more = wishes(&held) != wishes(&found);
         *held = found;
-        drop(held);
-        if more {
-            self.generation.fetch_add(1, Ordering::Relaxed);
-        }
         Ok(())
     }
 
@@ -315,7 +296,7 @@ mod tests {
             uses.served("ann", from_ref(&name));
         }
         let used = uses.of(&name);
-        assert_eq!(used.wishes.len(), USE_WISHES_MAX);
+        assert_eq!(used.wishes.len(), KEPT_WISHES_MAX);
         assert_eq!(used.wishes.back().unwrap(), "wish number 99");
     }
 }

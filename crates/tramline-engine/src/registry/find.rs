@@ -1,6 +1,7 @@
 //! Something callable by any of the names that documents use for it.
 
 use super::Registry;
+use super::rank::Scope;
 use crate::library::as_tool;
 use crate::seams::{Tool, Workflows as _};
 use std::sync::Arc;
@@ -138,7 +139,8 @@ impl Registry {
             .map(|tool| tool.name.to_string())
             .into_iter()
             .collect();
-        for hit in list.search(name, SUGGESTED_MAX) {
+        self.follow(&list.tools, Scope::All).await;
+        for hit in self.seeker.search(name, SUGGESTED_MAX, Scope::All).await {
             let name = hit.tool.name.to_string();
             if !near.contains(&name) && near.len() < SUGGESTED_MAX {
                 near.push(name);

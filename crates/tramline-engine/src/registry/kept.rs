@@ -33,7 +33,8 @@ impl Shelf {
     }
 }
 
-fn alike(a: &Tool, b: &Tool) -> bool {
+/// Whether two tools say the same of themselves.
+pub(super) fn alike(a: &Tool, b: &Tool) -> bool {
     a.name == b.name
         && a.title == b.title
         && a.description == b.description

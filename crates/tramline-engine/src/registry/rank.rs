@@ -1,10 +1,15 @@
-//! Ranks what can be called by the words of a wish: the one place that knows how.
+//! Finds what can be called by a wish: keeps the index of search in step with the list.
 
+use super::kept::alike;
 use crate::seams::Tool;
+use crate::search::{Card, Finder, Kept, Kind};
 use crate::uses::Uses;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use tramline_core::Value;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex as Lock, MutexGuard, PoisonError};
+use tokio::sync::Mutex;
+use tramline_core::Str;
+use tramline_core::formats::yaml_graph::BUILTIN;
+use tramline_core::workflow::WORKFLOW_SERVER;
 
 /// What was found, how sure that is, and why.
 #[derive(Clone, Debug)]
@@ -17,128 +22,138 @@ pub struct Hit {
     pub reasons: Vec<String>,
 }
 
-/// Words of everything that can be called.
-pub(super) struct Index {
-    items: Vec<Item>,
-    /// How many items have a word.
-    common: BTreeMap<String, usize>,
+/// What a pattern fits.
+#[derive(Clone, Debug)]
+pub struct Fitting {
+    /// The best of it, best first.
+    pub tools: Vec<Arc<Tool>>,
+    /// How many there are.
+    pub total: usize,
+    /// Where there are none: what was probably meant.
+    pub did_you_mean: Option<Str>,
 }
 
-struct Item {
+/// What is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    All,
+    Workflows,
+}
+
+impl Scope {
+    fn has(self, kind: Kind) -> bool {
+        match self {
+            Self::All => true,
+            Self::Workflows => kind == Kind::Workflow,
+        }
+    }
+}
+
+/// The index of search, with what it was made from.
+pub(super) struct Seeker {
+    finder: Finder,
+    known: Lock<HashMap<Str, Known>>,
+    /// One at a time brings the index up to date.
+    turn: Mutex<()>,
+}
+
+struct Known {
     tool: Arc<Tool>,
-    name: BTreeSet<String>,
-    text: BTreeSet<String>,
-    wishes: Vec<BTreeSet<String>>,
+    kind: Kind,
+    wishes: Vec<Str>,
 }
 
-impl Index {
-    pub(super) fn new(tools: &[Arc<Tool>], uses: &Uses) -> Self {
-        let items: Vec<_> = tools.iter().map(|tool| item(tool, uses)).collect();
-        let mut common = BTreeMap::new();
-        for word in items.iter().flat_map(|item| item.name.union(&item.text)) {
-            *common.entry(word.clone()).or_insert(0) += 1;
+impl Seeker {
+    pub(super) fn new() -> Self {
+        Self {
+            finder: Finder::new(None),
+            known: Lock::default(),
+            turn: Mutex::default(),
         }
-        Self { items, common }
     }
 
-    pub(super) fn search(&self, wish: &str, most: usize) -> Vec<Hit> {
-        let wanted = words(wish);
-        let all: f64 = wanted.iter().map(|word| self.weight(word)).sum();
-        if all == 0.0 {
-            return Vec::new();
+    /// Brings the index in step with a list: only what has changed is put in anew.
+    pub(super) async fn follow(&self, tools: &[Arc<Tool>], uses: &Uses, scope: Scope) {
+        let _turn = self.turn.lock().await;
+        let mut there = HashSet::new();
+        let mut cards = Vec::new();
+        for tool in tools {
+            let id = Str::from(tool.name.to_string());
+            let wishes: Vec<Str> = uses.of(&id).wishes.into();
+            there.insert(id.clone());
+            if self.knows(&id, tool, &wishes) {
+                continue;
+            }
+            let kind = kind(tool);
+            let mut card = Card::of_tool(kind, tool);
+            card.wishes.clone_from(&wishes);
+            cards.push(card);
+            let tool = Arc::clone(tool);
+            self.known().insert(id, Known { tool, kind, wishes });
         }
-        let mut hits: Vec<_> = self
-            .items
-            .iter()
-            .filter_map(|item| self.judge(item, &wanted, all))
-            .collect();
-        hits.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
-        hits.truncate(most);
-        hits
+        self.known().retain(|id, known| {
+            let stays = there.contains(id) || !scope.has(known.kind);
+            if !stays {
+                self.finder.remove(id);
+            }
+            stays
+        });
+        // More than the index holds are listed all the same, and found by their names.
+        let _ = self.finder.put(cards, &Kept::new()).await;
     }
 
-    /// Rare words say more.
-    fn weight(&self, word: &str) -> f64 {
-        let count = self.common.get(word).copied().unwrap_or(0) as f64;
-        (1.0 + self.items.len() as f64 / (1.0 + count)).ln()
-    }
-
-    fn judge(&self, item: &Item, wanted: &BTreeSet<String>, all: f64) -> Option<Hit> {
-        let (mut score, mut shared) = (0.0, Vec::new());
-        for word in wanted {
-            let part = match (item.name.contains(word), item.text.contains(word)) {
-                (true, _) => 1.0,
-                (false, true) => 0.8,
-                (false, false) => continue,
-            };
-            score += part * self.weight(word);
-            shared.push(word.as_str());
-        }
-        let alike = |wish: &BTreeSet<String>| {
-            let both = wish.intersection(wanted).count() as f64;
-            both / wish.union(wanted).count().max(1) as f64
+    /// Whether the index has this already. The tool itself may be another that says the same.
+    fn knows(&self, id: &Str, tool: &Arc<Tool>, wishes: &[Str]) -> bool {
+        let mut known = self.known();
+        let Some(known) = known.get_mut(id) else {
+            return false;
         };
-        let used = item.wishes.iter().map(alike).fold(0.0, f64::max);
-        let mut confidence = 0.9 * score / all;
-        let mut reasons = Vec::new();
-        if !shared.is_empty() {
-            reasons.push(format!("has the words {}", shared.join(", ")));
+        let same = Arc::ptr_eq(&known.tool, tool) || alike(&known.tool, tool);
+        known.tool = Arc::clone(tool);
+        same && known.wishes == wishes
+    }
+
+    /// What meets a wish best.
+    pub(super) async fn search(&self, words: &str, most: usize, scope: Scope) -> Vec<Hit> {
+        let hits = self
+            .finder
+            .search(words, most, |kind| scope.has(kind))
+            .await;
+        let known = self.known();
+        let told = |hit: crate::search::Hit| {
+            Some(Hit {
+                tool: Arc::clone(&known.get(&hit.id)?.tool),
+                confidence: hit.confidence,
+                reasons: hit.reasons,
+            })
+        };
+        hits.into_iter().filter_map(told).collect()
+    }
+
+    /// What has a text in it, or fits a pattern with `*`.
+    pub(super) fn fitting(&self, pattern: &str, most: usize) -> Fitting {
+        let names = self
+            .finder
+            .read(|index| index.names(pattern, most, |_| true));
+        let known = self.known();
+        let tools = names.found.iter();
+        let tools = tools.filter_map(|named| Some(Arc::clone(&known.get(&named.id)?.tool)));
+        Fitting {
+            tools: tools.collect(),
+            total: names.total,
+            did_you_mean: names.did_you_mean,
         }
-        if used > 0.5 {
-            confidence = confidence.max(0.97 * used);
-            reasons.push("was used with success for a wish like this".into());
-        }
-        (confidence > 0.05).then(|| Hit {
-            tool: Arc::clone(&item.tool),
-            confidence,
-            reasons,
-        })
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<Str, Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn item(tool: &Arc<Tool>, uses: &Uses) -> Item {
-    let name = format!("{} {}", tool.name.server, tool.name.tool);
-    let mut text = words(tool.description.as_deref().unwrap_or_default());
-    text.extend(words(tool.title.as_deref().unwrap_or_default()));
-    let fields = tool.input_schema.get("properties");
-    for field in fields
-        .and_then(Value::as_object)
-        .into_iter()
-        .flat_map(|map| map.keys())
-    {
-        text.extend(words(field));
+fn kind(tool: &Tool) -> Kind {
+    match tool.name.server.as_str() {
+        WORKFLOW_SERVER => Kind::Workflow,
+        BUILTIN => Kind::Builtin,
+        _ => Kind::Tool,
     }
-    let wishes = uses.of(&tool.name.to_string()).wishes;
-    Item {
-        tool: Arc::clone(tool),
-        name: words(&name),
-        text,
-        wishes: wishes.iter().map(|wish| words(wish)).collect(),
-    }
-}
-
-/// The words of a text, lowercase, with camelCase and snake_case taken apart and plurals cut.
-fn words(text: &str) -> BTreeSet<String> {
-    const STOP: [&str; 16] = [
-        "a", "an", "the", "of", "to", "in", "and", "or", "for", "with", "is", "it", "all", "my",
-        "from", "on",
-    ];
-    let mut apart = String::new();
-    let mut lower = false;
-    for c in text.chars() {
-        if c.is_uppercase() && lower {
-            apart.push(' ');
-        }
-        lower = c.is_lowercase() || c.is_ascii_digit();
-        apart.extend(c.to_lowercase());
-    }
-    let parts = apart.split(|c: char| !c.is_alphanumeric());
-    let plain = |word: &str| match word.strip_suffix('s') {
-        Some(cut) if cut.len() >= 3 && !cut.ends_with('s') => cut.to_owned(),
-        _ => word.to_owned(),
-    };
-    parts
-        .filter(|word| !word.is_empty() && !STOP.contains(word))
-        .map(plain)
-        .collect()
 }

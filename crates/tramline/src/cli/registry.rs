@@ -115,20 +115,20 @@ async fn list(common: &Common, house: &House, anew: bool) -> Done {
 }
 
 async fn search(common: &Common, house: &House, words: &str, most: usize) -> Done {
-    let list = house.engine.registry().list().await.map_err(Fault::from)?;
+    let registry = house.engine.registry();
     if words.contains('*') {
-        let found = list.fitting(words);
-        let found = found.iter().take(most);
+        let (list, found) = registry.fitting(words, most).await.map_err(Fault::from)?;
         if common.json {
-            let nodes: Vec<_> = found.map(|tool| brief(tool)).collect();
+            let nodes: Vec<_> = found.tools.iter().map(|tool| brief(tool)).collect();
             output::line(&json!({ "nodes": nodes, "unreachable": silent(&list) }));
         } else {
-            found.for_each(|tool| output::text_line(&as_text(tool)));
+            let lines = found.tools.iter().map(|tool| as_text(tool));
+            lines.for_each(|line| output::text_line(&line));
             complain(&list);
         }
         return Ok(Exit::Done);
     }
-    let hits = list.search(words, most);
+    let (list, hits) = registry.search(words, most).await.map_err(Fault::from)?;
     if common.json {
         let told = |hit: &tramline_engine::registry::Hit| {
             let mut told = brief(&hit.tool);

@@ -70,16 +70,14 @@ async fn searched(means: &Means, arguments: &Value) -> Result<CallToolResult, Wr
             .suggesting("write a part of a name, or a pattern such as `github:*issue*`"));
     }
     let registry = means.engine.registry();
-    let list = registry.list().await.map_err(|error| fault(&error))?;
-    let found = list.fitting(pattern);
+    let found = registry.fitting(pattern, FOUND_MAX).await;
+    let (list, found) = found.map_err(|error| fault(&error))?;
     let mut data = Map::new();
-    data.insert("matches", found.len().into());
-    let shown = found.iter().take(FOUND_MAX).map(|tool| short(tool));
+    data.insert("matches", found.total.into());
+    let shown = found.tools.iter().map(|tool| short(tool));
     data.insert("nodes", Value::array(shown));
-    if found.is_empty() {
-        let near = list.search(pattern, 5);
-        let near = near.iter().map(|hit| hit.tool.name.to_string().into());
-        data.insert("near", Value::array(near));
+    if let Some(near) = found.did_you_mean {
+        data.insert("did_you_mean", near.into());
     }
     silent(&mut data, &list);
     Ok(success(data.into(), None))

@@ -23,11 +23,8 @@ pub(super) async fn nodes(means: Means, arguments: Value) -> CallToolResult {
 async fn of_workflows(means: &Means, arguments: &Value) -> Result<CallToolResult, Wrong> {
     let query = wanted(text(arguments, "query"))?;
     let registry = means.engine.registry();
-    let list = registry
-        .list_workflows()
-        .await
-        .map_err(|error| fault(&error))?;
-    let hits = list.search(query, WORKFLOWS_SHOWN);
+    let hits = registry.search_workflows(query, WORKFLOWS_SHOWN).await;
+    let hits = hits.map_err(|error| fault(&error))?;
     wished(means, query, &hits);
     let matches = hits.iter().map(|hit| {
         let mut told = Map::new();
@@ -40,9 +37,7 @@ async fn of_workflows(means: &Means, arguments: &Value) -> Result<CallToolResult
     let mut data = Map::new();
     data.insert("matches", Value::array(matches));
     if hits.is_empty() {
-        let saved = list.tools.len();
-        let says = format!("none of {saved} workflows fits: build one with registry_discover");
-        data.insert("hint", says.into());
+        data.insert("hint", "none fits: build one with registry_discover".into());
     }
     Ok(success(data.into(), None))
 }
@@ -50,8 +45,8 @@ async fn of_workflows(means: &Means, arguments: &Value) -> Result<CallToolResult
 async fn of_nodes(means: &Means, arguments: &Value) -> Result<CallToolResult, Wrong> {
     let task = wanted(text(arguments, "task"))?;
     let registry = means.engine.registry();
-    let list = registry.list().await.map_err(|error| fault(&error))?;
-    let hits = list.search(task, NODES_SHOWN);
+    let found = registry.search(task, NODES_SHOWN).await;
+    let (list, hits) = found.map_err(|error| fault(&error))?;
     wished(means, task, &hits);
     let nodes = hits.iter().map(|hit| {
         let mut told = Map::new();
