@@ -52,10 +52,10 @@ impl Saved {
         let text = self.text.trim_start();
         let ending = if text.starts_with(['{', '[']) {
             "json"
-        } else if self.format == "YAML graph" {
-            "yaml"
-        } else {
+        } else if self.format == "markdown workflow" {
             "pflow.md"
+        } else {
+            "yaml"
         };
         format!("{}.{ending}", self.name)
     }

@@ -1,6 +1,6 @@
 //! What can be called, found by agents: discovered, described, searched, tried.
 
-use crate::serving::support::{ERAS, connect, engine, over, pure, structured, tools};
+use crate::serving::support::{ERAS, connect, engine, over, structured, tools};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tramline_engine::policy::{Pattern, Policy};
@@ -97,11 +97,9 @@ async fn what_needs_approval_is_not_tried() {
 
 #[tokio::test]
 async fn a_slip_is_mended_in_one_round() {
-    let server = over(
-        engine(MemoryStore::default(), tools()),
-        &[Toolset::Library],
-        vec![pure("same")],
-    );
+    let server = server();
+    let save = json!({"workflow_file": super::GOOD, "name": "look-twice", "description": "d"});
+    assert_eq!(ask(&server, "workflow_save", save).await["success"], true);
     for (tool, arguments, suggestion) in [
         (
             "registry_run",
@@ -115,8 +113,8 @@ async fn a_slip_is_mended_in_one_round() {
         ),
         (
             "workflow_execute",
-            json!({"workflow": "smae"}),
-            "did you mean `same`?",
+            json!({"workflow": "look-twcie"}),
+            "did you mean `look-twice`?",
         ),
         ("workflow_discover", json!({}), "add `query` (string)"),
     ] {
