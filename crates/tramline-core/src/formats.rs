@@ -17,6 +17,7 @@ pub mod pflow_ir;
 mod reference;
 pub mod scalar;
 mod sketch;
+pub mod tool_plan;
 pub mod yaml_graph;
 mod yaml_text;
 
