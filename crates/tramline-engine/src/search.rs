@@ -36,7 +36,7 @@ pub const CARDS_MAX: usize = 100_000;
 /// So many hits are given at most.
 pub const HITS_MAX: usize = 100;
 /// So many hits are looked at closely, however few are asked for: confidence compares them.
-const RIVALS: usize = 10;
+const RIVALS: usize = 20;
 
 /// Everything callable, ready to be searched.
 #[derive(Debug, Default)]
@@ -175,8 +175,11 @@ impl Index {
         };
         let wanted = |slot: Slot| self.kinds[slot as usize].is_some_and(&wanted);
         let most = most.min(HITS_MAX);
-        let found = field.best(wanted, most.max(RIVALS), |a, b| self.id(a).cmp(self.id(b)));
-        self.tell(&asked, &field, &found, most)
+        let by_id = |a: Slot, b: Slot| self.id(a).cmp(self.id(b));
+        let mut found = field.best(wanted, most.max(RIVALS), by_id);
+        let closely = Closely::look(&self.lexical, &asked, &field, &mut found, by_id);
+        found.truncate(most);
+        self.tell(&asked, &field, &found, &closely)
     }
 
     fn id(&self, slot: Slot) -> &str {
@@ -186,11 +189,10 @@ impl Index {
     }
 
     /// The hits with their confidence and reasons.
-    fn tell(&self, asked: &[Asked], field: &Field, found: &[Found], most: usize) -> Vec<Hit> {
-        let closely = Closely::look(&self.lexical, asked, field, found);
+    fn tell(&self, asked: &[Asked], field: &Field, found: &[Found], closely: &Closely) -> Vec<Hit> {
         let mut ceiling = 1.0_f64;
         let mut hits = Vec::new();
-        for (rank, found) in found.iter().enumerate().take(most) {
+        for (rank, found) in found.iter().enumerate() {
             let Some(card) = &self.cards[found.slot as usize] else {
                 continue;
             };

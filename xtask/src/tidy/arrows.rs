@@ -116,16 +116,6 @@ const RULES: &[Rule] = &[
         ],
     },
     Rule {
-        name: "tramline-model",
-        below: &["tramline-engine", "tramline-core"],
-        vendors: &[MCP, SQLITE, "axum", "clap"],
-        words: &[
-            "tramline_core::graph",
-            "tramline_core::run",
-            "tramline_core::journal",
-        ],
-    },
-    Rule {
         name: "tramline-embed",
         below: &["tramline-engine", "tramline-core"],
         vendors: &[MCP, SQLITE, "reqwest", "hyper", "axum", "clap"],
@@ -134,6 +124,16 @@ const RULES: &[Rule] = &[
             "tramline_core::run",
             "tramline_core::journal",
             "std::net",
+        ],
+    },
+    Rule {
+        name: "tramline-model",
+        below: &["tramline-engine", "tramline-core"],
+        vendors: &[MCP, SQLITE, "axum", "clap"],
+        words: &[
+            "tramline_core::graph",
+            "tramline_core::run",
+            "tramline_core::journal",
         ],
     },
     Rule {

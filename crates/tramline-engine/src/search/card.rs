@@ -1,7 +1,7 @@
 //! What is known of one callable thing, for finding it.
 
-use tramline_core::Str;
-use tramline_core::Value;
+use super::words::parts;
+use tramline_core::{Str, Value};
 
 use crate::seams::Tool;
 
@@ -82,9 +82,9 @@ impl Card {
 
     /// What is embedded of it, its wishes left out.
     pub fn text(&self) -> String {
-        let name = format!("{} {}", self.server, self.name).replace(['_', '-'], " ");
+        let name = parts(&format!("{} {}", self.server, self.name));
         let title = self.title.as_deref().unwrap_or_default();
-        let text = format!("{} {title}. {}", name.trim(), self.description);
+        let text = format!("{name} {title}. {}", self.description);
         embedded(&text).to_owned()
     }
 

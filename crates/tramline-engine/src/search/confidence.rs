@@ -19,8 +19,6 @@ pub struct Signs {
     pub likeness: f32,
     /// Its share of the past wishes that are most alike.
     pub vote: f32,
-    /// The same, times how alike the nearest of its wishes is.
-    pub liked: f32,
     /// How far it is ahead of its best rival by meaning, in deviations; none without an embedder.
     pub meaning: Option<f32>,
     /// Whether no rival is as alike.
@@ -41,13 +39,13 @@ pub struct Calibration {
 impl Calibration {
     /// For searches by words and wishes.
     pub const WORDS: Self = Self {
-        bias: -2.3,
-        weights: [4.5, 4.0, 2.0, 0.0, 0.0],
+        bias: -1.05,
+        weights: [3.72, 3.26, 0.20, 0.00],
     };
     /// For searches by meaning too.
     pub const MEANING: Self = Self {
-        bias: -2.3,
-        weights: [4.5, 4.0, 2.0, 0.0, 0.0],
+        bias: -0.28,
+        weights: [2.19, 2.64, 0.00, 0.99],
     };
 
     /// The chance that a hit with these signs is right.
@@ -60,12 +58,12 @@ impl Calibration {
 
 impl Signs {
     /// How many signs are weighed.
-    pub const WEIGHED: usize = 5;
+    pub const WEIGHED: usize = 4;
 
     /// The signs that are weighed, in the order of the weights.
     pub fn weighed(&self) -> [f64; Self::WEIGHED] {
         let meaning = self.meaning.unwrap_or(0.0);
-        [self.margin, self.likeness, self.vote, self.liked, meaning].map(f64::from)
+        [self.margin, self.likeness, self.vote, meaning].map(f64::from)
     }
 
     /// How sure a hit with these signs is.

@@ -10,10 +10,15 @@ use super::meaning::fingerprint;
 use super::rank::{Field, Found};
 use super::terms::{Slot, Term};
 use super::words::words;
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 /// So many of the past wishes that are most alike have a vote.
 const VOTES: usize = 8;
+/// How far ahead by meaning counts, in deviations: no one sign makes a hit sure.
+const LEAD_MAX: f32 = 2.0;
+/// A text with so many times the words of the query, and some, says much else.
+const LONGER_MAX: usize = 4;
 /// A past wish that is less alike is another wish.
 pub(super) const LIKE_MIN: f32 = 0.4;
 
@@ -96,12 +101,25 @@ pub(super) struct Closely {
 }
 
 impl Closely {
-    pub(super) fn look(lexical: &Lexical, asked: &[Asked], field: &Field, found: &[Found]) -> Self {
+    /// Looks at the best hits, and brings those forward that served such a wish before.
+    pub(super) fn look(
+        lexical: &Lexical,
+        asked: &[Asked],
+        field: &Field,
+        found: &mut Vec<Found>,
+        by_id: impl Fn(Slot, Slot) -> Ordering,
+    ) -> Self {
         let query = Query::new(asked);
-        let likes = found
-            .iter()
-            .map(|one| query.likes(lexical, lexical.sheet(one.slot)));
-        let likes: Vec<Likes> = likes.collect();
+        let top = found.iter().map(|one| one.score).fold(0.0, f32::max);
+        let look = |mut one: Found| {
+            let likes = query.likes(lexical, lexical.sheet(one.slot));
+            one.score += top * likes.nearest_wish();
+            (one, likes)
+        };
+        let mut looked: Vec<(Found, Likes)> = found.drain(..).map(look).collect();
+        looked.sort_by(|(a, _), (b, _)| a.order(b).then_with(|| by_id(a.slot, b.slot)));
+        let likes: Vec<Likes>;
+        (*found, likes) = looked.into_iter().unzip();
         Self {
             votes: votes(&likes),
             likes,
@@ -129,15 +147,13 @@ impl Closely {
             .iter()
             .map(|near| near.unwrap_or(0.0))
             .collect();
-        let wish = self.likes[rank].nearest_wish();
         Signs {
             margin: if top > 0.0 { lead / top } else { 0.0 },
             likeness: nearest[rank],
             vote: self.votes[rank],
-            liked: self.votes[rank] * wish,
             meaning: self
                 .deviation
-                .map(|by| (ahead(&meanings).0 / by).clamp(-3.0, 3.0)),
+                .map(|by| (ahead(&meanings).0 / by).clamp(-LEAD_MAX, LEAD_MAX)),
             alone: ahead(&nearest).0 > 0.0,
             exact: self.exact[rank] && self.exact.iter().filter(|exact| **exact).count() == 1,
         }
@@ -191,6 +207,9 @@ impl Query {
 
     /// The share of what both tell, from 0 to 1.
     fn likeness(&self, lexical: &Lexical, text: &[Term]) -> f32 {
+        if text.len() > LONGER_MAX * (self.terms.len() + 1) {
+            return 0.0;
+        }
         let shared =
             |(term, telling): &(Term, f32)| text.binary_search(term).is_ok().then_some(*telling);
         let shared: f32 = self.terms.iter().filter_map(shared).sum();

@@ -30,6 +30,14 @@ pub(super) struct Found {
     pub(super) exact: bool,
 }
 
+impl Found {
+    /// The better one first.
+    pub(super) fn order(&self, other: &Self) -> Ordering {
+        let exact = other.exact.cmp(&self.exact);
+        exact.then(other.score.total_cmp(&self.score))
+    }
+}
+
 impl Field {
     /// How well a card meets the words.
     pub(super) fn word(&self, slot: Slot) -> f32 {
@@ -52,10 +60,7 @@ impl Field {
         most: usize,
         by_id: impl Fn(Slot, Slot) -> Ordering,
     ) -> Vec<Found> {
-        let order = |a: &Found, b: &Found| {
-            let score = b.exact.cmp(&a.exact).then(b.score.total_cmp(&a.score));
-            score.then_with(|| by_id(a.slot, b.slot))
-        };
+        let order = |a: &Found, b: &Found| a.order(b).then_with(|| by_id(a.slot, b.slot));
         let mut found = match &self.meanings {
             None => self.by_words(wanted),
             Some(meanings) => self.by_both(meanings, wanted),

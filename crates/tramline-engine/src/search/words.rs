@@ -39,6 +39,20 @@ pub(super) fn spoken(text: &str) -> Vec<String> {
     raw
 }
 
+/// A name taken apart, for whoever reads texts: `readFile` is `read file`.
+pub(super) fn parts(name: &str) -> String {
+    let mut splitter = Splitter {
+        apart: true,
+        ..Splitter::default()
+    };
+    let mut rest = head(name).chars().peekable();
+    while let Some(c) = rest.next() {
+        splitter.take(c, rest.peek().copied());
+    }
+    splitter.end_run();
+    splitter.words.join(" ")
+}
+
 /// The first part of a text, as much as is read.
 pub(super) fn head(text: &str) -> &str {
     &text[..text.floor_char_boundary(TEXT_BYTES_MAX)]
@@ -103,6 +117,8 @@ struct Splitter {
     /// The parts of the name that is being read, so that `GitHub` is also `github`.
     run: usize,
     before: Option<Sort>,
+    /// Whether only the parts are wanted.
+    apart: bool,
 }
 
 impl Splitter {
@@ -162,7 +178,7 @@ impl Splitter {
         }
         self.end_word();
         // Only a name of two parts is also written as one: `GitHub`, `YouTube`.
-        if self.run == 2 {
+        if self.run == 2 && !self.apart {
             let parts = &self.words[self.words.len() - 2..];
             let joined = parts.concat();
             self.words.push(joined);

@@ -14,7 +14,7 @@ const RIDGE: f64 = 1e-3;
 /// Newton's steps; a curve like this takes some ten.
 const STEPS: usize = 50;
 /// Sets that weights are fitted to. The others show whether they hold elsewhere.
-const FITTED: [&str; 2] = ["LiveMCP", "MetaTool"];
+const FITTED: [&str; 3] = ["LiveMCP", "MetaTool", "UltraTool"];
 
 /// An outcome as numbers.
 struct Sample {
@@ -39,7 +39,7 @@ pub(crate) fn print(sets: &[Set], vectors: &Vectors) -> Result<()> {
                 samples.extend(fitted.iter().map(|one| sample(one, weight)));
             }
         }
-        let Calibration { bias, weights } = fit(&samples)?;
+        let Calibration { bias, weights } = fit_signs(samples)?;
         let weights = weights.map(|weight| format!("{weight:.2}")).join(", ");
         println!("{name}: bias {bias:.2}, weights [{weights}]");
     }
@@ -53,6 +53,23 @@ fn sample(outcome: &Outcome, weight: f64) -> Sample {
         signs,
         right: f64::from(u8::from(outcome.right)),
         weight,
+    }
+}
+
+/// Every sign speaks for a hit. One that outcomes give less than nothing is left out, and the others
+/// are fitted anew.
+fn fit_signs(mut samples: Vec<Sample>) -> Result<Calibration> {
+    loop {
+        let found = fit(&samples)?;
+        let against: Vec<usize> = (0..Signs::WEIGHED)
+            .filter(|at| found.weights[*at] < -1e-9)
+            .collect();
+        if against.is_empty() {
+            return Ok(found);
+        }
+        for sample in &mut samples {
+            against.iter().for_each(|at| sample.signs[at + 1] = 0.0);
+        }
     }
 }
 

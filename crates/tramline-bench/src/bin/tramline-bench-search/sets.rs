@@ -5,7 +5,7 @@
 
 use anyhow::{Context, Result};
 use serde_json::Value;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use tramline_engine::search::{Card, Index, Kind, Vector, fingerprint};
 
@@ -33,10 +33,7 @@ impl Set {
     pub(crate) fn all(data: &Path) -> Result<Vec<Self>> {
         let live = data.join("retrieval/livemcp");
         let meta = data.join("retrieval/metatool");
-        let ultra = data.join("planning/ultratool");
-        let tools = read(&ultra.join("tool_desc.json"))?;
-        let tools: Value = serde_json::from_str(&tools)?;
-        let tools = tools["nodes"].as_array().cloned().unwrap_or_default();
+        let (ultra, tmdb) = (data.join("planning/ultratool"), data.join("planning/tmdb"));
         Ok(vec![
             Self::new(
                 "LiveMCP",
@@ -48,21 +45,30 @@ impl Set {
                 &lines(&meta.join("tools.jsonl"))?,
                 &lines(&meta.join("queries_single.jsonl"))?,
             ),
-            Self::new("UltraTool", &tools, &lines(&ultra.join("data.json"))?),
+            Self::new(
+                "UltraTool",
+                &nodes(&ultra)?,
+                &lines(&ultra.join("data.json"))?,
+            ),
+            Self::new("TMDB", &nodes(&tmdb)?, &lines(&tmdb.join("data.json"))?),
         ])
     }
 
     fn new(name: &'static str, tools: &[Value], queries: &[Value]) -> Self {
         let mut queries: Vec<Query> = queries.iter().map(query).collect();
         queries.sort_by_key(|query| fingerprint("", &query.text));
-        queries.dedup_by(|a, b| a.text == b.text);
         let asked_max = ASKED_MAX.min((queries.len() / 3).max(100));
         let rest = queries.split_off(asked_max.min(queries.len()));
+        // What was asked twice counts twice, but nothing that is asked is also past.
+        let last = queries.last().map(|query| query.text.clone());
         let mut past: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for query in rest {
-            for tool in query.gold.iter().collect::<HashSet<_>>() {
+        for query in rest
+            .iter()
+            .filter(|query| Some(&query.text) != last.as_ref())
+        {
+            for tool in &query.gold {
                 let wishes = past.entry(tool.clone()).or_default();
-                if wishes.len() < PAST_MAX {
+                if wishes.len() < PAST_MAX && !wishes.contains(&query.text) {
                     wishes.push(query.text.clone());
                 }
             }
@@ -144,6 +150,13 @@ fn query(value: &Value) -> Query {
         text: text.unwrap_or_default().trim().to_owned(),
         gold,
     }
+}
+
+/// The tools of a set of plans.
+fn nodes(directory: &Path) -> Result<Vec<Value>> {
+    let tools = read(&directory.join("tool_desc.json"))?;
+    let tools: Value = serde_json::from_str(&tools)?;
+    Ok(tools["nodes"].as_array().cloned().unwrap_or_default())
 }
 
 fn read(path: &Path) -> Result<String> {
