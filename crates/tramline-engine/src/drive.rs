@@ -137,6 +137,9 @@ impl Driver {
     pub(crate) async fn drive(mut self) -> (Result<Ended, Fault>, Rest) {
         self.set_alarms();
         let ended = self.turn().await;
+        if ended.is_ok() {
+            self.tell_where_we_are();
+        }
         for call in self.calls.values() {
             call.cancel.cancel();
         }

@@ -6,7 +6,7 @@
 use crate::clock;
 use crate::fault::Fault;
 use crate::ledger::Ledger;
-use crate::library::{Library, Refusal};
+use crate::library::Library;
 use crate::policy::Policy;
 use crate::registry::Registry;
 use crate::seams::{Page, RunFilter, Store, Tools, Workflows};
@@ -15,19 +15,18 @@ use crate::uses::Uses;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tramline_core::Str;
-use tramline_core::graph::{Graph, Patch};
-use tramline_core::ids::{Checkpoint, RunId, Seq, ToolName};
+use tramline_core::graph::Patch;
+use tramline_core::ids::{Checkpoint, RunId, Seq};
 use tramline_core::journal::{Answer, Entry, Event, Outcome, Parent, Pause, Started};
 use tramline_core::run::Run;
-use tramline_core::workflow::WORKFLOW_SERVER;
 
 mod child;
 mod close;
+mod count;
 mod debug;
 mod expiry;
 mod follow;
@@ -49,10 +48,7 @@ pub use hold::{Handle, Said};
 pub use load::Loaded;
 pub use options::{Options, Scratch};
 pub use quota::Quota;
-pub use start::Start;
-
-/// Uses of saved workflows are written after so long.
-const COUNT_AFTER: Duration = Duration::from_millis(200);
+pub use start::{Owner, Start};
 
 /// Runs workflows. Clones share everything.
 #[derive(Clone)]
@@ -88,15 +84,43 @@ pub(crate) struct Live {
     pub(crate) kept: AtomicBool,
     /// How many are trying to append to its journal; the driver gives way to them.
     pub(crate) wants: AtomicU64,
-    /// Whether its driver brings answers that are not durable yet.
-    pub(crate) speaks: AtomicBool,
+    /// What became of the answers that its driver brings.
+    pub(crate) speech: watch::Sender<Speech>,
     /// Whether its driver has let go of it and is about to leave.
     pub(crate) leaves: AtomicBool,
 }
 
+/// What became of the answers that a driver brings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Speech {
+    /// It brings none.
+    #[default]
+    None,
+    /// They are not durable yet.
+    Pending,
+    /// They are in the journal.
+    Heard,
+    /// They never got there.
+    Lost,
+}
+
 impl Live {
-    fn is_speaking(&self) -> bool {
-        self.speaks.load(Ordering::Acquire)
+    /// Says what became of the answers, if that was open.
+    pub(crate) fn heard(&self, speech: Speech) {
+        self.speech.send_if_modified(|now| {
+            let pending = *now == Speech::Pending;
+            if pending {
+                *now = speech;
+            }
+            pending
+        });
+    }
+
+    /// Waits until it is known what became of the answers.
+    async fn settled(&self) -> Speech {
+        let mut speech = self.speech.subscribe();
+        let settled = speech.wait_for(|now| *now != Speech::Pending).await;
+        settled.map_or(Speech::Lost, |now| *now)
     }
 }
 
@@ -200,22 +224,6 @@ impl Engine {
         Ok(self.spawn(seat, run, ledger))
     }
 
-    /// Counts a run of a saved workflow, behind whoever started it.
-    fn count(&self, graph: &Arc<Graph>, run: &RunId, at_ms: i64) {
-        if !self.0.library.holds(graph) {
-            return;
-        }
-        let name = ToolName::new(WORKFLOW_SERVER, graph.workflow.name.clone());
-        let uses = Arc::clone(self.0.registry.uses());
-        if uses.ran(name.to_string().into(), at_ms, run.as_str()) {
-            self.beside(|stop| async move {
-                // A little later: runs come in bursts, and one writing does for many.
-                let _ = tokio::time::timeout(COUNT_AFTER, stop.cancelled()).await;
-                let _ = uses.write().await;
-            });
-        }
-    }
-
     /// Answers what a run asks. The first answer counts; later ones are told so.
     pub async fn answer(
         &self,
@@ -313,13 +321,6 @@ impl Engine {
     /// The saved workflows.
     pub fn library(&self) -> &Arc<Library> {
         &self.0.library
-    }
-
-    /// Removes a saved workflow with all its versions, and how it was used.
-    pub async fn remove_workflow(&self, name: &str) -> Result<(), Refusal> {
-        self.0.library.remove(name).await?;
-        let name = ToolName::new(WORKFLOW_SERVER, name).to_string();
-        Ok(self.0.registry.uses().forget(&name).await?)
     }
 
     /// Everything that can be called.

@@ -27,8 +27,8 @@ pub mod uses;
 
 pub use drive::Ended;
 pub use engine::{
-    At, Branch, Branched, Effects, Engine, Follow, Handle, Loaded, Options, Quota, Said, Scratch,
-    Start, over,
+    At, Branch, Branched, Effects, Engine, Follow, Handle, Loaded, Options, Owner, Quota, Said,
+    Scratch, Start, over,
 };
 pub use fault::Fault;
 pub use ledger::status;

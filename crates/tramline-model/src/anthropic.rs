@@ -25,7 +25,7 @@ pub(crate) fn request(client: &Client, endpoint: &Endpoint, prompt: &Prompt) -> 
         Role::Assistant => Some(json!({"role": "assistant", "content": one.text})),
     });
     let mut body = json!({
-        "model": endpoint.name,
+        "model": prompt.model.as_deref().unwrap_or(&endpoint.name),
         "messages": turns.collect::<Vec<_>>(),
         "max_tokens": if prompt.tokens_max > 0 { prompt.tokens_max } else { TOKENS_MAX },
         "stream": true,
@@ -33,7 +33,7 @@ pub(crate) fn request(client: &Client, endpoint: &Endpoint, prompt: &Prompt) -> 
     if !system.is_empty() {
         body["system"] = system.join("\n\n").into();
     }
-    if let Some(temperature) = endpoint.temperature {
+    if let Some(temperature) = prompt.temperature.or(endpoint.temperature) {
         body["temperature"] = temperature.into();
     }
     if let Some(schema) = &prompt.schema {

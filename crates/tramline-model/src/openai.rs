@@ -10,7 +10,7 @@ use tramline_engine::seams::{Message, Prompt, Role};
 pub(crate) fn request(client: &Client, endpoint: &Endpoint, prompt: &Prompt) -> RequestBuilder {
     let messages: Vec<_> = prompt.messages.iter().map(message).collect();
     let mut body = json!({
-        "model": endpoint.name,
+        "model": prompt.model.as_deref().unwrap_or(&endpoint.name),
         "messages": messages,
         "stream": true,
         "stream_options": {"include_usage": true},
@@ -18,7 +18,7 @@ pub(crate) fn request(client: &Client, endpoint: &Endpoint, prompt: &Prompt) -> 
     if prompt.tokens_max > 0 {
         body["max_tokens"] = prompt.tokens_max.into();
     }
-    if let Some(temperature) = endpoint.temperature {
+    if let Some(temperature) = prompt.temperature.or(endpoint.temperature) {
         body["temperature"] = temperature.into();
     }
     if let Some(schema) = &prompt.schema {

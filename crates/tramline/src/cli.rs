@@ -74,6 +74,9 @@ struct Reach {
     /// A host that `http` may call: api.example.com, *.example.com, localhost:8080
     #[arg(long = "allow-host", value_name = "HOST")]
     hosts: Vec<HostPattern>,
+    /// Let `shell` run commands in the allowed directories
+    #[arg(long)]
+    allow_shell: bool,
 }
 
 #[derive(Subcommand)]
@@ -206,6 +209,7 @@ impl Common {
             data_dir: Some(self.data_dir.clone().unwrap_or_else(default_data_dir)),
             roots: or(&reach.roots, file.roots),
             hosts,
+            shell: reach.allow_shell || file.shell,
             mcp_config: reach.mcp_config.clone().or(file.mcp_config),
             file: reach.config.clone(),
             policy: file.policy,

@@ -32,6 +32,8 @@ pub struct Config {
     pub roots: Vec<PathBuf>,
     /// The hosts that `http` may call.
     pub hosts: Vec<HostPattern>,
+    /// Whether `shell` may run commands.
+    pub shell: bool,
     /// The clients' usual JSON with more servers.
     pub mcp_config: Option<PathBuf>,
     /// More servers, as entries of that JSON.
@@ -96,6 +98,13 @@ impl Config {
     #[must_use]
     pub fn host(mut self, host: HostPattern) -> Self {
         self.hosts.push(host);
+        self
+    }
+
+    /// `shell` may run commands in the allowed directories.
+    #[must_use]
+    pub fn allow_shell(mut self) -> Self {
+        self.shell = true;
         self
     }
 

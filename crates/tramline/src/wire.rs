@@ -136,6 +136,7 @@ pub fn equip<'d>(
     let allowed = Allowed {
         roots: config.roots.clone(),
         hosts: config.hosts.clone(),
+        shell: config.shell,
     };
     Ok(Equipment {
         servers: Arc::new(Servers::new(servers, client::Options::default())),
@@ -197,7 +198,8 @@ pub async fn saved(config: &Config) -> Vec<Str> {
 
 /// A document's workflows as others can call them. They run where their caller runs.
 pub fn callables(document: &Document) -> impl Iterator<Item = Callable> + '_ {
-    document.workflows.iter().map(|graph| Callable {
+    let all = document.workflows.iter().chain(&document.companions);
+    all.map(|graph| Callable {
         graph: Arc::clone(graph),
         origin: Value::Null,
     })
@@ -227,6 +229,9 @@ pub struct Origin {
     /// The hosts that may be called.
     #[serde(default)]
     pub hosts: Vec<String>,
+    /// Whether commands may be run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shell: bool,
 }
 
 impl Origin {
@@ -241,6 +246,7 @@ impl Origin {
             directory: std::env::current_dir().unwrap_or_default(),
             roots: config.roots.iter().map(|root| absolute(root)).collect(),
             hosts: config.hosts.iter().map(ToString::to_string).collect(),
+            shell: config.shell,
         }
     }
 

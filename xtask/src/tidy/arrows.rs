@@ -99,6 +99,7 @@ const RULES: &[Rule] = &[
             "tramline-store",
             "tramline-builtin",
             "tramline-model",
+            "tramline-web",
             "tramline-engine",
             "tramline-core",
         ],
@@ -135,6 +136,12 @@ const RULES: &[Rule] = &[
             "tramline_core::run",
             "tramline_core::journal",
         ],
+    },
+    Rule {
+        name: "tramline-web",
+        below: &["tramline-engine", "tramline-core"],
+        vendors: &[MCP, SQLITE, "clap"],
+        words: &["std::fs", "process::Command"],
     },
     Rule {
         name: "tramline-unruly",

@@ -117,6 +117,7 @@ impl Plan {
             name,
             format: Some(Format::Dag),
             elsewhere: Elsewhere::Any,
+            ..Hint::default()
         };
         let document = json_dag::read_value(&dag, hint)?;
         let Some(graph) = document.workflows.into_iter().next() else {

@@ -145,7 +145,7 @@ fn a_batch_is_a_call_for_each_item() {
         matches!(&each.items, Template::Expr(source) if source.starts_with("list.entries ?? "))
     );
     let retry = node.retry.unwrap();
-    assert_eq!((retry.max, retry.wait_ms), (2, 500));
+    assert_eq!((retry.max, retry.wait_ms), (1, 500));
     let Action::Call {
         arguments: Template::Object(fields),
         ..
@@ -180,6 +180,7 @@ fn all_flaws_are_told_at_once_with_their_places() {
     let told = flaws(text);
     let wanted = [
         "3:25 [T0006] node `a` has the unknown type `htpp` (did you mean `http`?)",
+        "3:63 [T0014] this is no reference (write `${node.key[0]}`, or `$${…}` if it is just text)",
         "4:56 [T0008] there is no node or input `lists` (did you mean `list`?)",
         "4:77 [T0003] the `items` of `batch` is missing (write `{\"items\": \"${node.list}\"}`)",
         "5:53 [T0014] this `${` is never closed (write `${node.key[0]}`, or `$${…}` if it is just text)",

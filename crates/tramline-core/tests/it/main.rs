@@ -9,6 +9,8 @@ mod dags;
 mod dialects;
 mod editor;
 mod hostile;
+mod hostile_markdown;
 mod ir;
+mod markdown;
 mod shared;
 mod written;

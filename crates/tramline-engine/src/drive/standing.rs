@@ -1,6 +1,7 @@
 //! How a run stands for its driver: what must be sent now, when it rests, when it is over.
 
 use super::{Driver, Ended};
+use crate::engine::Speech;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tramline_core::run::Run;
@@ -28,7 +29,7 @@ impl Driver {
             live.kept.store(true, Ordering::Release);
         }
         if self.ledger.is_settled() {
-            live.speaks.store(false, Ordering::Release);
+            live.heard(Speech::Heard);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Holding a run: one driver in this process, one process among all.
 
 use super::expiry::over;
-use super::{Engine, Inner, Live, Loaded, stale};
+use super::{Engine, Inner, Live, Loaded, Speech, stale};
 use crate::clock;
 use crate::drive::{Driver, Ended};
 use crate::fault::Fault;
@@ -22,9 +22,24 @@ pub struct Handle {
     /// Which one.
     pub run: RunId,
     task: JoinHandle<Result<Ended, Fault>>,
+    live: Arc<Live>,
 }
 
 impl Handle {
+    /// Waits until the answers it was begun with are durable, or tells why they came too late. The
+    /// run goes on meanwhile.
+    pub async fn heard(self) -> Result<Self, Fault> {
+        match self.live.settled().await {
+            Speech::None | Speech::Heard | Speech::Pending => Ok(self),
+            Speech::Lost => match self.ended().await {
+                Err(fault) => Err(fault),
+                Ok(_) => Err(Fault::Refused(
+                    "the run ended before it was answered".into(),
+                )),
+            },
+        }
+    }
+
     /// Waits until the run ends or pauses. Dropping the handle does not stop the run.
     pub async fn ended(self) -> Result<Ended, Fault> {
         match self.task.await {
@@ -47,7 +62,7 @@ pub(super) struct Seat {
 impl Drop for Seat {
     fn drop(&mut self) {
         self.inner.live().remove(&self.run);
-        self.live.speaks.store(false, Ordering::Release);
+        self.live.heard(Speech::Lost);
     }
 }
 
@@ -203,7 +218,7 @@ impl Engine {
         match self.seat_soon(id).await {
             Ok(seat) => match self.0.answered(id, &said).await? {
                 Some((run, ledger)) => {
-                    seat.live.speaks.store(true, Ordering::Release);
+                    seat.live.speech.send_replace(Speech::Pending);
                     return Ok(Some(self.spawn(seat, run, ledger)));
                 }
                 None => drop(seat),
@@ -245,7 +260,7 @@ impl Engine {
             tokio::spawn(lookout::watch(Arc::downgrade(&self.0)));
         }
         let id = run.id.clone();
-        let inner = Arc::clone(&self.0);
+        let (inner, live) = (Arc::clone(&self.0), Arc::clone(&seat.live));
         let task = self.0.tasks.spawn(async move {
             let parent = run.started.parent.clone();
             let mut ended = inner.drive(&seat, run, ledger).await;
@@ -271,6 +286,10 @@ impl Engine {
             }
             ended
         });
-        Handle { run: id, task }
+        Handle {
+            run: id,
+            task,
+            live,
+        }
     }
 }

@@ -57,10 +57,8 @@ impl Engine {
         let began = Instant::now();
         let live = self.0.live().get(id).cloned();
         // Somebody in this process has spoken before, and it is not written down yet.
-        while live.as_ref().is_some_and(|live| live.is_speaking())
-            && began.elapsed() < OVERTAKEN_MAX
-        {
-            tokio::time::sleep(BETWEEN_TRIES).await;
+        if let Some(live) = &live {
+            let _ = tokio::time::timeout(OVERTAKEN_MAX, live.settled()).await;
         }
         let _wish = live.map(Wish::new);
         let Loaded { mut run, .. } = self.0.load(id).await?;

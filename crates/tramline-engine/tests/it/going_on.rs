@@ -133,6 +133,40 @@ async fn of_two_answers_at_once_one_counts() {
 }
 
 #[tokio::test]
+async fn who_asks_hears_whether_the_answer_counted() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let (mine, yours) = (engine(&store, &tools), engine(&store.process(), &tools));
+    let (run, asked) = paused(&mine).await;
+    let yes = |by: &str| proceed(asked, by);
+    let handle = yours.go_on_with(&run, yes("you")).await.unwrap().unwrap();
+    let handle = handle.heard().await.unwrap();
+    // The copy in memory is behind, and only the append tells.
+    let late = mine.go_on_with(&run, yes("me")).await.unwrap().unwrap();
+    let late = late.heard().await.err().unwrap();
+    assert!(matches!(late, Fault::Stale { .. }), "{late}");
+    assert!(handle.ended().await.is_ok());
+    // Also if nothing comes after it.
+    for _ in 0..3 {
+        let (&asked, _) = load(&mine, &run)
+            .await
+            .run
+            .pauses
+            .first_key_value()
+            .unwrap();
+        let handle = mine.go_on_with(&run, proceed(asked, "me")).await.unwrap();
+        handle
+            .unwrap()
+            .heard()
+            .await
+            .unwrap()
+            .ended()
+            .await
+            .unwrap();
+    }
+    assert!(load(&mine, &run).await.run.outcome.is_some());
+}
+
+#[tokio::test]
 async fn a_copy_that_is_behind_is_not_believed() {
     let (store, tools) = (MemoryStore::new(), tools());
     let (mine, yours) = (engine(&store, &tools), engine(&store.process(), &tools));

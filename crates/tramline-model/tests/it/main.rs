@@ -35,5 +35,6 @@ fn prompt(text: &str, schema: Option<Value>) -> Prompt {
         messages: vec![said(Role::System, "Be short."), said(Role::User, text)],
         schema,
         tokens_max: 50,
+        ..Prompt::default()
     }
 }

@@ -27,7 +27,8 @@ pub(super) async fn ask<'d>(
     patience: Duration,
 ) -> Answers {
     let workflows = documents.clone().into_iter();
-    let workflows = workflows.flat_map(|document| &document.workflows);
+    let workflows =
+        workflows.flat_map(|document| document.workflows.iter().chain(&document.companions));
     let workflows = workflows.map(|graph| graph.workflow.name.clone());
     let workflows = workflows.chain(saved);
     let mut said = BTreeMap::from([(Str::from(WORKFLOW_SERVER), Ok(workflows.collect()))]);

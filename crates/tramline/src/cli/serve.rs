@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tramline_core::run::Run;
 use tramline_engine::Engine;
-use tramline_mcp::server::{Conduct, Http, Server, Toolset};
+use tramline_mcp::server::{Beside, Conduct, Http, Server, Toolset};
 
 mod readings;
 mod reload;
@@ -111,7 +111,7 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
     };
     let attending = stage.attend(readings, prints);
     tokio::spawn(stop.clone().run_until_cancelled_owned(attending));
-    serve(server, http, stop).await?;
+    serve(server, http, &house.engine, stop).await?;
     house.close().await;
     Ok(Exit::Done)
 }
@@ -145,18 +145,29 @@ async fn sweep(engine: Engine) {
     }
 }
 
-async fn serve(server: Server, http: Option<Http>, stop: CancellationToken) -> Result<(), Stopped> {
+async fn serve(
+    server: Server,
+    http: Option<Http>,
+    engine: &Engine,
+    stop: CancellationToken,
+) -> Result<(), Stopped> {
     let Some(http) = http else {
         return tokio::select! {
             served = server.serve_stdio() => Ok(served?),
             () = stop.cancelled() => Ok(()),
         };
     };
+    let beside = Beside {
+        guarded: tramline_web::api(engine),
+        open: tramline_web::studio(),
+    };
     let listening = server
-        .listen(http, stop)
+        .listen_beside(http, beside, stop)
         .await
         .map_err(|fault| Stopped::bad(fault.to_string()))?;
-    output::say(&format!("serving at http://{}/mcp", listening.address));
+    let address = listening.address;
+    output::say(&format!("serving at http://{address}/mcp"));
+    output::say(&format!("the studio is at http://{address}/studio"));
     listening.serve().await.map_err(|error| Stopped {
         exit: Exit::Failed,
         message: error.to_string(),

@@ -14,7 +14,7 @@ use tramline_engine::{Pattern, Policy, Quota, Rate};
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// The fields of the file.
-const FIELDS: [&str; 7] = [
+const FIELDS: [&str; 8] = [
     "policy",
     "control",
     "quota",
@@ -22,6 +22,7 @@ const FIELDS: [&str; 7] = [
     "mcp_config",
     "roots",
     "hosts",
+    "shell",
 ];
 
 /// What a configuration file says. What it leaves out is as it is without a file.
@@ -41,6 +42,8 @@ pub struct File {
     pub roots: Vec<PathBuf>,
     /// The hosts that `http` may call.
     pub hosts: Vec<HostPattern>,
+    /// Whether `shell` may run commands.
+    pub shell: bool,
 }
 
 /// A file that cannot be used, with its text.
@@ -87,6 +90,12 @@ impl File {
             match host.parse() {
                 Ok(host) => file.hosts.push(host),
                 Err(bad) => reader.bad(at, bad.to_string()),
+            }
+        }
+        if let Some(at) = given(root, "shell") {
+            match at.value.as_bool() {
+                Some(allowed) => file.shell = allowed,
+                None => reader.wrong(at, "shell", "true or false"),
             }
         }
         let mut flaws = reader.flaws;
@@ -278,7 +287,7 @@ mod tests {
         let text = "policy:\n  ask: ['github:delete_*']\n  deny: ['*:drop*']\n\
             control: { ttl: 30m, commands_per_minute: 60 }\nquota: { open_runs: 5, journal_bytes: 1000 }\n\
             throttle:\n  - { pattern: 'github:*', per_minute: 30 }\nmcp_config: mcp.json\nroots: [docs]\n\
-            hosts: [api.example.com]\n";
+            hosts: [api.example.com]\nshell: true\n";
         let (file, odd) = File::parse(text.as_bytes(), Path::new("/etc/t")).unwrap();
         assert!(odd.is_empty());
         assert_eq!(file.policy.ask[0].as_str(), "github:delete_*");
@@ -293,6 +302,7 @@ mod tests {
         );
         assert_eq!(file.roots, [Path::new("/etc/t/docs")]);
         assert_eq!(file.hosts.len(), 1);
+        assert!(file.shell);
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod examples;
 mod kill_smoke;
 mod killed;
 mod library;
+mod markdown;
 mod matrix;
 mod processes;
 mod saved;

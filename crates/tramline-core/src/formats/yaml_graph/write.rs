@@ -108,6 +108,9 @@ fn write_node(node: &Node, edges: &[&Edge], lost: &mut Lost) -> Value {
         Action::Exit => Kind::Exit,
     };
     map.insert("type", kind.name().into());
+    if let Some(purpose) = &node.purpose {
+        map.insert("description", purpose.clone().into());
+    }
     if node.join == Join::All {
         map.insert("join", "all".into());
     }
