@@ -9,6 +9,10 @@ const EXACT: f64 = 0.97;
 /// A hit that alone says nearly what was asked for, and how alike that is.
 const NEARLY: f64 = 0.95;
 const NEARLY_LIKENESS: f32 = 0.9;
+/// A hit that has less in common with the query than this is never sure: long requests for several
+/// things have leaders that are right less often than they look.
+const COMMON_MIN: f32 = 0.4;
+const UNSURE: f64 = 0.9;
 
 /// What speaks for a hit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -72,7 +76,11 @@ impl Signs {
             None => Calibration::WORDS,
             Some(_) => Calibration::MEANING,
         };
-        calibration.chance(self).max(self.floor())
+        let chance = calibration.chance(self).max(self.floor());
+        match self.likeness < COMMON_MIN && !self.exact {
+            true => chance.min(UNSURE),
+            false => chance,
+        }
     }
 
     /// What exact words are worth, whatever else is there.

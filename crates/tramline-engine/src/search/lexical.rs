@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashSet};
 /// How soon saying a word once more says little.
 const SATURATION: f32 = 1.2;
 /// How much a long text is held back against a short one.
-const LENGTH_SHARE: f32 = 0.5;
+const LENGTH_SHARE: f32 = 0.75;
 /// What a word is worth, in tenths, by where it stands. Past wishes are many, so each counts less.
 const NAME_TENTHS: u32 = 30;
 const TEXT_TENTHS: u32 = 10;
