@@ -11,6 +11,7 @@ use tramline_core::formats::yaml_graph::Document;
 use tramline_core::run::Run;
 use tramline_core::{Str, Value};
 use tramline_engine::Settings;
+use tramline_engine::library::Library;
 use tramline_engine::seams::{Callable, Store, Tools};
 use tramline_engine::{Engine, Options, Scratch, Shelf, Throttle, Toolbox};
 use tramline_mcp::client::{self, Servers};
@@ -251,6 +252,17 @@ pub fn open<'d>(
         builtin,
         settings,
     })
+}
+
+/// The names of the saved workflows; none where there is no data directory that can be read.
+pub async fn saved(config: &Config) -> Vec<Str> {
+    let existing = config.data_dir.as_deref().filter(|dir| dir.is_dir());
+    let Some(store) = existing.and_then(|dir| Sqlite::open(dir).ok()) else {
+        return Vec::new();
+    };
+    let library = Library::new(Arc::new(store), Arc::new(Shelf::default()));
+    let all = library.list(None).await.unwrap_or_default();
+    all.iter().map(|saved| saved.name.clone()).collect()
 }
 
 /// A document's workflows as others can call them. They run where their caller runs.
