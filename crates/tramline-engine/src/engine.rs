@@ -153,6 +153,7 @@ impl Engine {
             Arc::clone(&tools),
             Arc::clone(&library),
             uses,
+            options.embedder.clone(),
         );
         Self(Arc::new(Inner {
             store,

@@ -13,6 +13,7 @@ mod shape;
 #[cfg(test)]
 mod tests;
 mod trial;
+mod vectors;
 
 pub use find::Unknown;
 pub use rank::{Fitting, Hit};
@@ -20,7 +21,7 @@ pub use shape::{Path, shape};
 pub use trial::{Trial, Untried};
 
 use crate::library::{Library, as_tool};
-use crate::seams::{Listed, Source, Store, StoreFault, Tool, Tools, Workflows as _};
+use crate::seams::{Embedder, Listed, Source, Store, StoreFault, Tool, Tools, Workflows as _};
 use crate::uses::Uses;
 use futures_util::StreamExt as _;
 use futures_util::stream;
@@ -76,14 +77,15 @@ impl Registry {
         tools: Arc<dyn Tools>,
         library: Arc<Library>,
         uses: Arc<Uses>,
+        embedder: Option<Arc<dyn Embedder>>,
     ) -> Self {
         Self {
+            seeker: Seeker::new(Arc::clone(&store), embedder),
             store,
             tools,
             library,
             uses,
             held: Lock::default(),
-            seeker: Seeker::new(),
             turn: Mutex::default(),
         }
     }

@@ -219,6 +219,7 @@ impl Common {
             roots: or(&reach.roots, file.roots),
             hosts,
             shell: reach.allow_shell || file.shell,
+            embedder: file.embedder,
             mcp_config: reach.mcp_config.clone().or(file.mcp_config),
             file: reach.config.clone(),
             policy: file.policy,

@@ -12,7 +12,7 @@ use tramline_core::run::Run;
 use tramline_core::{Str, Value};
 use tramline_engine::Settings;
 use tramline_engine::library::Library;
-use tramline_engine::seams::{Callable, Store, Tools};
+use tramline_engine::seams::{Callable, Embedder, Store, Tools};
 use tramline_engine::{Engine, Options, Scratch, Shelf, Throttle, Toolbox};
 use tramline_mcp::client::{self, Servers};
 use tramline_mcp::config::{ConfigFlaw, ServerConfig, read, read_servers};
@@ -136,6 +136,14 @@ pub fn servers<'d>(
     Ok(servers.into_values().collect())
 }
 
+/// Who tells search what texts mean, where a model is configured.
+fn embedder(config: &Config) -> Result<Option<Arc<dyn Embedder>>, Trouble> {
+    let opened = config.embedder.as_deref().map(tramline_embed::open);
+    opened
+        .transpose()
+        .map_err(|unreadable| Trouble::Config(unreadable.to_string()))
+}
+
 /// Says which servers name which settings, for whoever looks at a setting.
 pub fn tell_users(settings: &Settings, servers: &[ServerConfig]) {
     let named = servers.iter().flat_map(|server| {
@@ -235,6 +243,7 @@ pub fn open<'d>(
         quota: config.quota,
         scratch: Some(Scratch::new(|| Ok(Arc::new(Sqlite::in_memory()?)))),
         settings: Some(settings.clone()),
+        embedder: embedder(config)?,
         ..Options::default()
     };
     if let Some(name) = &config.name {

@@ -1,7 +1,8 @@
 //! Finds what can be called by a wish: keeps the index of search in step with the list.
 
 use super::kept::alike;
-use crate::seams::Tool;
+use super::vectors::Vectors;
+use crate::seams::{Embedder, Store, Tool};
 use crate::search::{Card, Finder, Kept, Kind};
 use crate::uses::Uses;
 use std::collections::{HashMap, HashSet};
@@ -55,6 +56,8 @@ pub(super) struct Seeker {
     known: Lock<HashMap<Str, Known>>,
     /// One at a time brings the index up to date.
     turn: Mutex<()>,
+    /// The vectors that were made before, where there is an embedder.
+    vectors: Option<Vectors>,
 }
 
 struct Known {
@@ -64,11 +67,15 @@ struct Known {
 }
 
 impl Seeker {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(store: Arc<dyn Store>, embedder: Option<Arc<dyn Embedder>>) -> Self {
+        let model = embedder
+            .as_ref()
+            .map(|embedder| embedder.model().to_owned());
         Self {
-            finder: Finder::new(None),
+            finder: Finder::new(embedder),
             known: Lock::default(),
             turn: Mutex::default(),
+            vectors: model.map(|model| Vectors::new(store, &model)),
         }
     }
 
@@ -98,8 +105,18 @@ impl Seeker {
             }
             stays
         });
+        if cards.is_empty() {
+            return;
+        }
+        let kept = match &self.vectors {
+            Some(vectors) => vectors.read().await,
+            None => Kept::new(),
+        };
         // More than the index holds are listed all the same, and found by their names.
-        let _ = self.finder.put(cards, &Kept::new()).await;
+        let made = self.finder.put(cards, &kept).await;
+        if let (Some(vectors), Ok(made)) = (&self.vectors, made) {
+            vectors.keep(kept, made).await;
+        }
     }
 
     /// Whether the index has this already. The tool itself may be another that says the same.
