@@ -5,10 +5,14 @@
 
 use crate::clock;
 use crate::fault::Fault;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, status};
+use crate::library::Library;
 use crate::policy::Policy;
+use crate::registry::Registry;
 use crate::seams::{Page, RunFilter, Store, Tools, Workflows};
+use crate::settings::{Discreet, Settings};
 use crate::shelf::Shelf;
+use crate::uses::Uses;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,10 +24,13 @@ use tramline_core::graph::Patch;
 use tramline_core::ids::{Checkpoint, RunId, Seq};
 use tramline_core::journal::{Answer, Entry, Event, Outcome, Parent, Pause, Started};
 use tramline_core::run::Run;
+use tramline_core::trace::Trace;
 
 mod child;
 mod close;
+mod count;
 mod debug;
+mod discreet;
 mod expiry;
 mod follow;
 mod fork;
@@ -31,6 +38,7 @@ mod hold;
 mod load;
 mod options;
 mod quota;
+mod retention;
 mod say;
 mod start;
 mod warm;
@@ -44,6 +52,7 @@ pub use hold::{Handle, Said};
 pub use load::Loaded;
 pub use options::{Options, Scratch};
 pub use quota::Quota;
+pub use retention::{Pruned, Retention};
 pub use start::{Owner, Start};
 
 /// Runs workflows. Clones share everything.
@@ -53,7 +62,9 @@ pub struct Engine(Arc<Inner>);
 pub(crate) struct Inner {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) tools: Arc<dyn Tools>,
+    pub(crate) library: Arc<Library>,
     pub(crate) workflows: Arc<dyn Workflows>,
+    pub(crate) registry: Registry,
     pub(crate) options: Options,
     pub(crate) stop: CancellationToken,
     /// Drivers, and cancelled calls that still tell their servers.
@@ -124,17 +135,32 @@ impl Engine {
         Self::with_workflows(store, tools, Arc::new(Shelf::default()), options)
     }
 
-    /// An engine whose runs can call these workflows.
+    /// An engine whose runs can call these workflows, and the saved ones.
     pub fn with_workflows(
         store: Arc<dyn Store>,
         tools: Arc<dyn Tools>,
         workflows: Arc<dyn Workflows>,
         options: Options,
     ) -> Self {
+        let tools: Arc<dyn Tools> = match &options.settings {
+            Some(settings) => Arc::new(Discreet::new(tools, settings.clone())),
+            None => tools,
+        };
+        let library = Arc::new(Library::new(Arc::clone(&store), workflows));
+        let uses = Arc::new(Uses::new(Arc::clone(&store)));
+        let registry = Registry::new(
+            Arc::clone(&store),
+            Arc::clone(&tools),
+            Arc::clone(&library),
+            uses,
+            options.embedder.clone(),
+        );
         Self(Arc::new(Inner {
             store,
             tools,
-            workflows,
+            workflows: Arc::clone(&library) as _,
+            library,
+            registry,
             options,
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
@@ -149,7 +175,9 @@ impl Engine {
     }
 
     /// Begins a run. It is driven by this process from now on.
-    pub async fn start(&self, start: Start) -> Result<Handle, Fault> {
+    pub async fn start(&self, mut start: Start) -> Result<Handle, Fault> {
+        start.input = self.discreet(start.input).await;
+        self.is_discreet(&*start.graph.workflow)?;
         self.note_ttl(start.ttl_ms).await?;
         let _room = self.room().await?;
         let at_ms = clock::now_ms();
@@ -204,6 +232,7 @@ impl Engine {
             event,
         })?;
         let seat = self.0.seat(&run.id)?;
+        self.count(&run.graph, &run.id, at_ms);
         Ok(self.spawn(seat, run, ledger))
     }
 
@@ -215,6 +244,7 @@ impl Engine {
         by: Str,
         why: Option<String>,
     ) -> Result<(), Fault> {
+        let (answer, why) = self.discreet_answer(answer, why).await;
         self.say(&asked.run, |run| {
             if !run.pauses.contains_key(&asked.seq) {
                 return Err(stale(run, asked.seq));
@@ -244,6 +274,7 @@ impl Engine {
 
     /// Extends a run's graph.
     pub async fn amend(&self, id: &RunId, patch: Patch, by: Str) -> Result<(), Fault> {
+        self.is_discreet(&patch)?;
         self.say(id, |_| {
             Ok(Event::Amended {
                 patch: patch.clone(),
@@ -287,6 +318,14 @@ impl Engine {
         self.0.load(id).await
     }
 
+    /// A run as it can be read, whole.
+    pub async fn trace(&self, id: &RunId) -> Result<Trace, Fault> {
+        let Loaded { run, entries, .. } = self.load(id).await?;
+        let mut trace = Trace::of(id, &run.graph, &entries);
+        trace.status = status(&run).as_str();
+        Ok(trace)
+    }
+
     pub(crate) fn options(&self) -> &Options {
         &self.0.options
     }
@@ -301,12 +340,27 @@ impl Engine {
         &self.0.workflows
     }
 
+    /// The saved workflows.
+    pub fn library(&self) -> &Arc<Library> {
+        &self.0.library
+    }
+
+    /// Everything that can be called.
+    pub fn registry(&self) -> &Registry {
+        &self.0.registry
+    }
+
     /// What the operator says of tools, for front ends that call them outside of runs.
     pub fn policy(&self) -> &Policy {
         &self.0.options.policy
     }
 
-    /// The tools behind the engine.
+    /// The settings, if there are any to be had.
+    pub fn settings(&self) -> Option<&Settings> {
+        self.0.options.settings.as_ref()
+    }
+
+    /// The tools behind the engine. What they answer holds no known secret.
     pub fn tools(&self) -> &Arc<dyn Tools> {
         &self.0.tools
     }

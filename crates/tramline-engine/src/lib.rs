@@ -8,24 +8,29 @@ mod drive;
 mod engine;
 mod fault;
 mod ledger;
+pub mod library;
 mod lookout;
 pub mod loop_runner;
 mod perform;
 pub mod planner;
 pub mod policy;
 mod recover;
+pub mod registry;
 mod replay;
 pub mod seams;
+pub mod search;
+pub mod settings;
 mod shelf;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod throttle;
 mod toolbox;
+pub mod uses;
 
 pub use drive::Ended;
 pub use engine::{
-    At, Branch, Branched, Effects, Engine, Follow, Handle, Loaded, Options, Owner, Quota, Said,
-    Scratch, Start, over,
+    At, Branch, Branched, Effects, Engine, Follow, Handle, Loaded, Options, Owner, Pruned, Quota,
+    Retention, Said, Scratch, Start, over,
 };
 pub use fault::Fault;
 pub use ledger::status;
@@ -33,6 +38,7 @@ pub use loop_runner::LoopRunner;
 pub use policy::{Pattern, Policy};
 pub use recover::Recovered;
 pub use replay::Replayed;
+pub use settings::Settings;
 pub use shelf::Shelf;
 pub use throttle::{Rate, Throttle};
 pub use toolbox::Toolbox;

@@ -78,7 +78,9 @@ impl LoopRunner {
         request.check().map_err(Fault::Refused)?;
         let tools = self.tools(&request).await;
         let owner = terms.owner.as_deref();
-        let recalled = memory::recall(self.engine.store(), owner, &request).await?;
+        let embedder = self.engine.options().embedder.as_ref();
+        let store = self.engine.store();
+        let recalled = memory::recall(store, embedder, owner, &request).await?;
         let mut course = Course::new(request, recalled);
         let plan = match course.request.plan.clone() {
             Some(given) => match Plan::from_value(&given) {

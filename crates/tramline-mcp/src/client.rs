@@ -33,7 +33,7 @@ use tokio_util::task::TaskTracker;
 use tramline_core::failure::Failure;
 use tramline_core::ids::ToolName;
 use tramline_core::{Str, Value};
-use tramline_engine::seams::{Call, Listing, Tool, Tools};
+use tramline_engine::seams::{Call, Listed, Listing, Source, Tool, Tools};
 
 /// An answer longer than this is refused: as much as the HTTP transport takes in one event, and
 /// far more than belongs in a journal.
@@ -52,11 +52,16 @@ pub const MAX_CONCURRENT: u32 = 64;
 /// Gives the value of an environment variable.
 pub type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
+/// Takes what may not be seen out of a text.
+pub type Redact = Arc<dyn Fn(&str) -> String + Send + Sync>;
+
 /// The bounds within which servers are kept.
 #[derive(Clone)]
 pub struct Options {
     /// Where `${VAR}` and the few inherited variables come from.
     pub lookup: Lookup,
+    /// Takes secrets out of what servers write beside their answers, before any of it is cut.
+    pub redact: Redact,
     /// How long a handshake may take, and then a listing.
     pub start_timeout: Duration,
     /// After a call that timed out, how long the server has to show that it still answers.
@@ -81,6 +86,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             lookup: Arc::new(|name| std::env::var(name).ok()),
+            redact: Arc::new(str::to_owned),
             start_timeout: START_TIMEOUT,
             ping_timeout: Duration::from_secs(5),
             answer_bytes_max: ANSWER_BYTES_MAX,
@@ -181,7 +187,7 @@ impl Servers {
     /// One server's tools, or why it cannot be asked; nothing where there is no such server.
     pub async fn list_of(&self, server: &str) -> Option<Result<Vec<Arc<Tool>>, Failure>> {
         let found = self.read().get(server).cloned()?;
-        Some(found.list().await)
+        Some(found.listed().await.map(|tools| tools.to_vec()))
     }
 
     /// The names of all servers.
@@ -234,9 +240,19 @@ impl Tools for Servers {
         let servers: Vec<_> = self.read().values().cloned().collect();
         let listings = servers.iter().map(async |server| Listing {
             server: server.name().clone(),
-            tools: server.list().await,
+            tools: server.listed().await.map(|tools| tools.to_vec()),
         });
         join_all(listings).await
+    }
+
+    fn sources(&self) -> Vec<Source> {
+        let servers = self.read();
+        servers.values().map(|server| server.source()).collect()
+    }
+
+    async fn ask(&self, server: &str) -> Option<Listed> {
+        let found = self.read().get(server).cloned()?;
+        Some(found.listed().await)
     }
 
     async fn call(&self, call: Call) -> Result<Value, Failure> {

@@ -7,12 +7,13 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use tramline_core::Str;
 
 mod expand;
 mod read;
 
-pub use expand::{Unset, expand};
+pub use expand::{SETTING, Unset, expand, unset};
 pub use read::{read, read_servers};
 
 /// How one downstream server is started or reached.
@@ -37,6 +38,43 @@ pub struct ServerConfig {
     /// Kept in the configuration but not to be started.
     #[serde(default)]
     pub disabled: bool,
+}
+
+impl ServerConfig {
+    /// The settings that it names.
+    pub fn settings(&self) -> Vec<Str> {
+        let texts: Vec<&str> = match &self.reach {
+            Reach::Stdio {
+                command,
+                args,
+                env,
+                cwd,
+            } => {
+                let all = args
+                    .iter()
+                    .chain(env.values())
+                    .chain(cwd)
+                    .map(String::as_str);
+                all.chain([command.as_str()]).collect()
+            }
+            Reach::Http { url, headers, .. } => {
+                let all = headers.values().map(String::as_str);
+                all.chain([url.as_str()]).collect()
+            }
+        };
+        let named = std::cell::RefCell::new(std::collections::BTreeSet::new());
+        for text in texts {
+            let noted = |name: &str| {
+                named
+                    .borrow_mut()
+                    .extend(name.strip_prefix(SETTING).map(Str::from));
+                Some(String::new())
+            };
+            // Every name has a value here, so nothing is unset.
+            let _ = expand(text, &noted);
+        }
+        named.into_inner().into_iter().collect()
+    }
 }
 
 /// A program to start or an address to call.
@@ -81,6 +119,17 @@ pub enum Protocol {
     /// Found out at the first start and remembered.
     #[default]
     Auto,
+}
+
+impl ServerConfig {
+    /// What tells this configuration from another of the same name; nothing of it can be read back.
+    pub fn print(&self) -> Str {
+        let mut hasher = DefaultHasher::new();
+        serde_json::to_string(self)
+            .unwrap_or_default()
+            .hash(&mut hasher);
+        format!("{:016x}", hasher.finish()).into()
+    }
 }
 
 /// Something wrong in a configuration, and where.

@@ -54,6 +54,11 @@ impl Sqlite {
         Self::at(Place::disk(dir))
     }
 
+    /// Whether a data directory has a database.
+    pub fn is_at(dir: &Path) -> bool {
+        Place::is_at(dir)
+    }
+
     /// A database that is gone when it is dropped.
     pub fn in_memory() -> Result<Self, StoreFault> {
         Self::at(Place::memory())
@@ -211,6 +216,21 @@ impl Store for Sqlite {
         self.writer
             .submit(body.len(), Care::Durable, move |conn| {
                 documents::put(conn, &kind, &key, &body)
+            })
+            .await
+    }
+
+    async fn swap(
+        &self,
+        kind: &str,
+        key: &str,
+        seen: Option<Vec<u8>>,
+        body: Vec<u8>,
+    ) -> Result<bool, StoreFault> {
+        let (kind, key) = (kind.to_owned(), key.to_owned());
+        self.writer
+            .submit(body.len(), Care::Durable, move |conn| {
+                documents::swap(conn, &kind, &key, seen.as_deref(), &body)
             })
             .await
     }

@@ -20,6 +20,7 @@ mod explain;
 mod frames;
 mod graph;
 mod input;
+mod library;
 mod look;
 mod looping;
 mod moment;
@@ -27,11 +28,14 @@ mod origin;
 mod output;
 mod probe;
 mod progress;
+mod registry;
 mod replay;
 mod report;
 mod run;
 mod runs;
 mod serve;
+mod settings;
+mod trace;
 
 /// Puts AI agents on tracks: workflows of MCP tools that run, pause, survive a crash and can be
 /// read afterwards.
@@ -53,6 +57,9 @@ struct Common {
     /// Where runs are kept [default: the user's data directory]
     #[arg(long, global = true, env = "TRAMLINE_DATA_DIR", value_name = "DIR")]
     data_dir: Option<PathBuf>,
+    /// The key that settings are sealed with [default: settings.key where runs are kept]
+    #[arg(long, global = true, env = "TRAMLINE_KEY_FILE", value_name = "FILE")]
+    key_file: Option<PathBuf>,
     /// Print JSON for scripts
     #[arg(long, global = true)]
     json: bool,
@@ -94,12 +101,20 @@ enum Verb {
     Runs(runs::Runs),
     /// Plan tool calls for a message, run them and tell what came of it
     Loop(looping::Loop),
+    /// Save workflows under names, list and read them
+    Library(library::Library),
+    /// List, search, describe and try everything that can be called
+    Registry(registry::Registry),
     /// Run a graph's tool step by step, with breakpoints and a prompt
     Debug(debug::Debug),
     /// Do a run again from its record, without calling anything, and compare
     Replay(replay::Replay),
     /// Print what was commanded, by whom, why and with what result
     Audit(audit::Audit),
+    /// Print a run as one JSON document, or write it into a file
+    Trace(trace::Tracing),
+    /// Keep the keys and secrets that documents and servers name
+    Settings(settings::Settings),
     /// Evaluate a JSONata expression or a JSON Logic rule
     Eval(eval::Eval),
     /// Explain an error code
@@ -178,7 +193,7 @@ impl From<crate::wire::Trouble> for Stopped {
             | crate::wire::Trouble::Config(_)
             | crate::wire::Trouble::Servers(_)
             | crate::wire::Trouble::Tool(_)
-            | Trouble::Model(_) => Exit::BadInput,
+            | crate::wire::Trouble::Model(_) => Exit::BadInput,
         };
         Self {
             exit,
@@ -208,13 +223,16 @@ impl Common {
             roots: or(&reach.roots, file.roots),
             hosts,
             shell: reach.allow_shell || file.shell,
+            embedder: file.embedder,
             mcp_config: reach.mcp_config.clone().or(file.mcp_config),
             file: reach.config.clone(),
             policy: file.policy,
             control: file.control,
             quota: file.quota,
+            retention: file.retention,
             throttle: file.throttle,
             model: file.model,
+            key_file: self.key_file.clone(),
             ..Config::default()
         })
     }
@@ -233,9 +251,13 @@ pub fn main() -> ExitCode {
         Verb::Convert(verb) => convert::main(&verb, json),
         Verb::Runs(verb) => on_one_thread(runs::main(common, verb)),
         Verb::Loop(verb) => on_one_thread(looping::main(common, verb)),
+        Verb::Library(verb) => on_one_thread(library::main(common, verb)),
+        Verb::Registry(verb) => on_many_threads(registry::main(common, verb)),
         Verb::Debug(verb) => on_one_thread(debug::main(common, verb)),
         Verb::Replay(verb) => on_one_thread(replay::main(common, verb)),
         Verb::Audit(verb) => on_one_thread(audit::main(common, verb)),
+        Verb::Trace(verb) => on_one_thread(trace::main(common, verb)),
+        Verb::Settings(verb) => on_one_thread(settings::main(common, verb)),
         Verb::Eval(verb) => on_one_thread(eval::main(common, verb)),
         Verb::Explain(verb) => explain::main(&verb, json),
         Verb::Completions(verb) => completions::main(&verb),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tramline_builtin::HostPattern;
 use tramline_core::{Map, Str, Value};
 use tramline_engine::seams::Model;
-use tramline_engine::{Policy, Quota, Rate};
+use tramline_engine::{Policy, Quota, Rate, Retention};
 use tramline_mcp::server::Conduct;
 
 mod file;
@@ -54,12 +54,18 @@ pub struct Config {
     pub control: Control,
     /// How much room all runs have.
     pub quota: Quota,
+    /// Which runs that are over are kept.
+    pub retention: Retention,
     /// How often tools may be called.
     pub throttle: Vec<Rate>,
     /// The model that plans and answers prompts.
     pub model: Option<ModelConfig>,
     /// A model of the program's own, in the place of a configured one.
     pub own_model: Option<Arc<dyn Model>>,
+    /// The directory with the model that tells search what texts mean.
+    pub embedder: Option<PathBuf>,
+    /// The file with the key that settings are sealed with; nothing means one beside the runs.
+    pub key_file: Option<PathBuf>,
 }
 
 /// How runs that agents bring are treated.

@@ -10,12 +10,18 @@ use tramline_builtin::{Allowed, Builtin, SERVER};
 use tramline_core::formats::yaml_graph::Document;
 use tramline_core::run::Run;
 use tramline_core::{Str, Value};
-use tramline_engine::seams::{Callable, Model, Store, Tools};
+use tramline_engine::Settings;
+use tramline_engine::library::Library;
+use tramline_engine::seams::{Callable, Embedder, Model, Store, Tools};
 use tramline_engine::{Engine, LoopRunner, Options, Scratch, Shelf, Throttle, Toolbox};
 use tramline_mcp::client::{self, Servers};
 use tramline_mcp::config::{ConfigFlaw, ServerConfig, read, read_servers};
 use tramline_mcp::server::About;
 use tramline_store::Sqlite;
+use tramline_vault::Vault;
+
+/// The file with the key that settings are sealed with, in the data directory.
+const KEY_FILE: &str = "settings.key";
 
 /// An engine with what stands behind it.
 pub struct House {
@@ -29,6 +35,8 @@ pub struct House {
     pub builtin: Arc<Builtin>,
     /// What plans and answers prompts, if anything does.
     pub model: Option<Arc<dyn Model>>,
+    /// What servers and documents name and never hold.
+    pub settings: Settings,
 }
 
 /// What can be called, without anything to run it.
@@ -38,6 +46,8 @@ pub struct Equipment {
     pub servers: Arc<Servers>,
     /// The tools that need no server.
     pub builtin: Arc<Builtin>,
+    /// What servers name and never hold.
+    pub settings: Settings,
 }
 
 /// Why the parts could not be put together.
@@ -131,32 +141,100 @@ pub fn servers<'d>(
     Ok(servers.into_values().collect())
 }
 
+/// Who tells search what texts mean, where a model is configured.
+fn embedder(config: &Config) -> Result<Option<Arc<dyn Embedder>>, Trouble> {
+    let opened = config.embedder.as_deref().map(tramline_embed::open);
+    opened
+        .transpose()
+        .map_err(|unreadable| Trouble::Config(unreadable.to_string()))
+}
+
+/// Says which servers name which settings, for whoever looks at a setting.
+pub fn tell_users(settings: &Settings, servers: &[ServerConfig]) {
+    let named = servers.iter().flat_map(|server| {
+        let keys = server.settings().into_iter();
+        keys.map(|key| (key, format!("server {}", server.name)))
+    });
+    settings.told_users(named.collect());
+}
+
+fn store(config: &Config) -> Result<Arc<dyn Store>, Trouble> {
+    Ok(match &config.data_dir {
+        Some(dir) => Arc::new(Sqlite::open(dir)?),
+        None => Arc::new(Sqlite::in_memory()?),
+    })
+}
+
+/// The settings that a store keeps and the environment gives.
+fn settings(config: &Config, store: Arc<dyn Store>) -> Result<Settings, Trouble> {
+    let at = config.key_file.clone();
+    let at = at.or_else(|| Some(config.data_dir.as_ref()?.join(KEY_FILE)));
+    let vault = match at {
+        Some(file) => Vault::at(file),
+        None => Vault::in_memory().map_err(|fault| Trouble::Config(fault.to_string()))?,
+    };
+    let text = |text: std::ffi::OsString| text.into_string().ok();
+    let variables = std::env::vars_os();
+    let variables = variables.filter_map(|(name, value)| Some((text(name)?, text(value)?)));
+    Settings::new(store, Arc::new(vault), variables)
+        .map_err(|fault| Trouble::Config(fault.to_string()))
+}
+
+/// The settings for whoever only looks: where nothing was ever kept, nothing is made.
+pub fn settings_to_look(config: &Config) -> Result<Settings, Trouble> {
+    let there = config.data_dir.as_deref().is_some_and(Sqlite::is_at);
+    let store = match there {
+        true => store(config)?,
+        false => Arc::new(Sqlite::in_memory()?),
+    };
+    settings(config, store)
+}
+
 /// What these documents can call. Nothing is started yet.
 pub fn equip<'d>(
     config: &Config,
     documents: impl IntoIterator<Item = &'d Document>,
+    settings: Settings,
 ) -> Result<Equipment, Trouble> {
     let servers = servers(config, documents)?;
+    tell_users(&settings, &servers);
+    let lookup = settings.clone();
+    let options = client::Options {
+        lookup: Arc::new(move |name| match name.strip_prefix("settings.") {
+            Some(key) => lookup.value(key)?.ok().map(Into::into),
+            None => std::env::var(name).ok(),
+        }),
+        redact: {
+            let settings = settings.clone();
+            Arc::new(move |text| settings.redact_text(text).into_owned())
+        },
+        ..client::Options::default()
+    };
     let allowed = Allowed {
         roots: config.roots.clone(),
         hosts: config.hosts.clone(),
         shell: config.shell,
     };
+    let mut builtin = Builtin::new(allowed)?;
+    if let Some(model) = model(config, &*options.lookup)? {
+        builtin = builtin.with_model(model);
+    }
     Ok(Equipment {
-        servers: Arc::new(Servers::new(servers, client::Options::default())),
-        builtin: Arc::new(match model(config)? {
-            Some(model) => Builtin::new(allowed)?.with_model(model),
-            None => Builtin::new(allowed)?,
-        }),
+        servers: Arc::new(Servers::new(servers, options)),
+        builtin: Arc::new(builtin),
+        settings,
     })
 }
 
 /// The model that the configuration names.
-fn model(config: &Config) -> Result<Option<Arc<dyn Model>>, Trouble> {
+fn model(
+    config: &Config,
+    lookup: &dyn Fn(&str) -> Option<String>,
+) -> Result<Option<Arc<dyn Model>>, Trouble> {
     if let Some(own) = &config.own_model {
         return Ok(Some(Arc::clone(own)));
     }
-    let opened = config.model.as_ref().map(config::ModelConfig::open);
+    let opened = config.model.as_ref().map(|model| model.open(lookup));
     opened.transpose().map_err(Trouble::Model)
 }
 
@@ -168,21 +246,25 @@ pub fn open<'d>(
     let documents: Vec<_> = documents.into_iter().collect();
     let shelf = Shelf::new(documents.iter().copied().flat_map(callables));
     let shelf = Arc::new(shelf);
-    let Equipment { servers, builtin } = equip(config, documents)?;
+    let store = store(config)?;
+    let settings = settings(config, Arc::clone(&store))?;
+    let Equipment {
+        servers,
+        builtin,
+        settings,
+    } = equip(config, documents, settings)?;
     let mut tools = Toolbox::new(Arc::clone(&servers) as _).with(SERVER, Arc::clone(&builtin) as _);
     for (server, own) in &config.tools {
         let own = OwnTools::new(server, own).map_err(Trouble::Tool)?;
         tools = tools.with(server.clone(), Arc::new(own));
     }
-    let store: Arc<dyn Store> = match &config.data_dir {
-        Some(dir) => Arc::new(Sqlite::open(dir)?),
-        None => Arc::new(Sqlite::in_memory()?),
-    };
     let workflows = Arc::clone(&shelf) as _;
     let mut options = Options {
         policy: config.policy.clone(),
         quota: config.quota,
         scratch: Some(Scratch::new(|| Ok(Arc::new(Sqlite::in_memory()?)))),
+        settings: Some(settings.clone()),
+        embedder: embedder(config)?,
         ..Options::default()
     };
     if let Some(name) = &config.name {
@@ -199,7 +281,19 @@ pub fn open<'d>(
         shelf,
         model: builtin.model(),
         builtin,
+        settings,
     })
+}
+
+/// The names of the saved workflows; none where there is no data directory that can be read.
+pub async fn saved(config: &Config) -> Vec<Str> {
+    let existing = config.data_dir.as_deref().filter(|dir| dir.is_dir());
+    let Some(store) = existing.and_then(|dir| Sqlite::open(dir).ok()) else {
+        return Vec::new();
+    };
+    let library = Library::new(Arc::new(store), Arc::new(Shelf::default()));
+    let all = library.list(None).await.unwrap_or_default();
+    all.iter().map(|saved| saved.name.clone()).collect()
 }
 
 /// A document's workflows as others can call them. They run where their caller runs.
@@ -300,6 +394,7 @@ impl House {
         Equipment {
             servers: Arc::clone(&self.servers),
             builtin: Arc::clone(&self.builtin),
+            settings: self.settings.clone(),
         }
     }
 

@@ -97,14 +97,22 @@ const RULES: &[Rule] = &[
         below: &[
             "tramline-mcp",
             "tramline-store",
+            "tramline-vault",
             "tramline-builtin",
             "tramline-model",
+            "tramline-embed",
             "tramline-web",
             "tramline-engine",
             "tramline-core",
         ],
         vendors: &[MCP, SQLITE],
         words: &[],
+    },
+    Rule {
+        name: "tramline-vault",
+        below: &["tramline-engine"],
+        vendors: &[MCP, SQLITE, "reqwest", "hyper", "axum", "clap", "tokio"],
+        words: &["Settings", "tramline_core"],
     },
     Rule {
         name: "tramline-builtin",
@@ -114,6 +122,17 @@ const RULES: &[Rule] = &[
             "tramline_core::graph",
             "tramline_core::run",
             "tramline_core::journal",
+        ],
+    },
+    Rule {
+        name: "tramline-embed",
+        below: &["tramline-engine", "tramline-core"],
+        vendors: &[MCP, SQLITE, "reqwest", "hyper", "axum", "clap"],
+        words: &[
+            "tramline_core::graph",
+            "tramline_core::run",
+            "tramline_core::journal",
+            "std::net",
         ],
     },
     Rule {
@@ -140,7 +159,12 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "tramline-bench",
-        below: &["tramline", "tramline-expr"],
+        below: &[
+            "tramline",
+            "tramline-embed",
+            "tramline-engine",
+            "tramline-expr",
+        ],
         vendors: &[SQLITE, "clap"],
         words: &[],
     },

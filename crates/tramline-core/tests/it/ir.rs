@@ -210,3 +210,46 @@ fn flaws_of_a_value_have_pointers() {
         told[0]
     );
 }
+
+/// The arguments of the last call, as a template, and the same after writing and reading again.
+fn arguments(params: &str, inputs: &str) -> Template {
+    let text = format!(
+        r#"{{"inputs": {inputs}, "nodes": [{{"id": "a", "type": "http", "params": {{"url": "u"}}}},
+            {{"id": "b", "type": "t:x", "params": {params}}}]}}"#
+    );
+    let read = |text: &str| {
+        let hint = Hint {
+            elsewhere: Elsewhere::Any,
+            ..Hint::default()
+        };
+        let read = formats::read(text.as_bytes(), hint);
+        let read = read.unwrap_or_else(|flaws| panic!("{flaws:#?}"));
+        let workflow = (*read.document.workflows[0].workflow).clone();
+        let call = workflow.nodes.iter().find(|node| node.id == "b").unwrap();
+        let Action::Call { arguments, .. } = &call.action else {
+            panic!("a call");
+        };
+        (arguments.clone(), workflow)
+    };
+    let (first, workflow) = read(&text);
+    let written = pflow_ir::write(&Value::object::<&str>([]), &workflow);
+    assert_eq!(read(&written.text).0, first, "{}", written.text);
+    first
+}
+
+#[test]
+fn settings_stay_as_they_are_written() {
+    let literal = arguments(r#"{"k": "Bearer ${settings.KEY}", "x": "$${y}"}"#, "{}");
+    let wanted = Value::object([("k", "Bearer ${settings.KEY}".into()), ("x", "${y}".into())]);
+    assert_eq!(literal, Template::Literal(wanted));
+    let Template::Object(mixed) = arguments(r#"{"k": "${a.status} ${settings.KEY}"}"#, "{}") else {
+        panic!("an expression in it");
+    };
+    assert!(tramline_core::settings::is_used(&mixed[0].1));
+    // The escape names nothing, and an input of that name comes first.
+    let escaped = arguments(r#"{"k": "$${settings.KEY}"}"#, "{}");
+    assert!(!tramline_core::settings::is_used(&escaped), "{escaped:?}");
+    let inputs = r#"{"settings": {"type": "object"}}"#;
+    let input = arguments(r#"{"k": "${settings.KEY}"}"#, inputs);
+    assert!(!tramline_core::settings::is_used(&input), "{input:?}");
+}

@@ -215,6 +215,7 @@ impl Engine {
     ///
     /// Nothing that may not be repeated happens before the answers are durable.
     pub async fn go_on_with(&self, id: &RunId, said: Vec<Said>) -> Result<Option<Handle>, Fault> {
+        let said = self.discreet_said(said).await;
         match self.seat_soon(id).await {
             Ok(seat) => match self.0.answered(id, &said).await? {
                 Some((run, ledger)) => {

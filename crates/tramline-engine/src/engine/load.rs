@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, PoisonError};
 use tramline_core::graph::{Graph, Problem};
 use tramline_core::ids::{RunId, Seq};
-use tramline_core::journal::{self, Entry, Started};
+use tramline_core::journal::{self, Entry, Event, Started};
 use tramline_core::run::Run;
 
 /// So many compiled graphs are kept; beyond it the cache starts afresh.
@@ -40,6 +40,21 @@ impl Inner {
             entries.extend(read.into_iter().filter(|entry| entry.seq > after));
         }
         Ok((entries, bytes))
+    }
+
+    /// What a run was started with; nothing if that cannot be read.
+    pub(super) async fn started(&self, id: &RunId) -> Result<Option<Box<Started>>, Fault> {
+        let chunks = self.store.read(id, 0).await?;
+        let line = chunks.first().and_then(|chunk| {
+            let mut lines = chunk.body.split(|&byte| byte == b'\n');
+            lines.next()
+        });
+        let entries = line.and_then(|line| journal::decode(1, line).ok());
+        let first = entries.and_then(|entries| entries.into_iter().next());
+        Ok(first.and_then(|entry| match entry.event {
+            Event::Started(started) => Some(started),
+            _ => None,
+        }))
     }
 
     /// A run from its journal.

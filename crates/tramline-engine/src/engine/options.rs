@@ -2,7 +2,8 @@
 
 use super::Quota;
 use crate::policy::Policy;
-use crate::seams::{Store, StoreFault};
+use crate::seams::{Embedder, Store, StoreFault};
+use crate::settings::Settings;
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_core::Str;
@@ -32,6 +33,10 @@ pub struct Options {
     pub name: Str,
     /// Makes a store that lives as long as it is used: what replays run in.
     pub scratch: Option<Scratch>,
+    /// What documents and servers name and never hold; with them, what tools may not give away.
+    pub settings: Option<Settings>,
+    /// Who tells what texts mean, for search; without one it goes by words and by use.
+    pub embedder: Option<Arc<dyn Embedder>>,
 }
 
 /// Makes a store that lives as long as it is used.
@@ -75,6 +80,8 @@ impl Default for Options {
             quota: Quota::default(),
             name: format!("process {}", std::process::id()).into(),
             scratch: None,
+            settings: None,
+            embedder: None,
         }
     }
 }

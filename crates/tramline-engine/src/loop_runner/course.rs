@@ -43,8 +43,9 @@ impl Course {
     /// What is known before anything is done.
     pub(super) fn context(&self) -> Map {
         let mut context = Map::new();
-        // Filled where there is something that makes embeddings.
-        context.insert("embeddedMessage", Value::Null);
+        let meaning = self.recalled.meaning.as_ref();
+        let meaning = meaning.map(|all| Value::array(all.iter().map(|one| f64::from(*one).into())));
+        context.insert("embeddedMessage", meaning.unwrap_or_default());
         let list = |all: &[Value]| Value::array(all.iter().cloned());
         context.insert("recentMessages", list(&self.recalled.recent));
         context.insert("semanticMatches", list(&self.recalled.matches));
@@ -94,6 +95,10 @@ impl Course {
         told.insert("request", self.request.to_value());
         told.insert("recent", list(&self.recalled.recent));
         told.insert("matches", list(&self.recalled.matches));
+        if let Some(meaning) = &self.recalled.meaning {
+            let numbers = meaning.iter().map(|one| f64::from(*one).into());
+            told.insert("meaning", Value::array(numbers));
+        }
         told.insert("plan", self.plan.to_value());
         if let Some(by) = self.by {
             told.insert("planner", by.as_str().into());
@@ -121,6 +126,10 @@ impl Course {
             recalled: Recalled {
                 recent: list("recent").to_vec(),
                 matches: list("matches").to_vec(),
+                meaning: value.get("meaning").and_then(Value::as_array).map(|all| {
+                    let number = |one: &Value| one.as_f64().map(|number| number as f32);
+                    all.iter().filter_map(number).collect()
+                }),
             },
             plan: Plan::from_value(value.get("plan")?).ok()?,
             by: value

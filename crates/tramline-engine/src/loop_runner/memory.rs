@@ -6,7 +6,7 @@
 use super::request::{Request, content};
 use crate::fault::Fault;
 use crate::planner;
-use crate::seams::Store;
+use crate::seams::{Embedder, Store};
 use std::sync::Arc;
 use tramline_core::{Map, Value};
 
@@ -20,6 +20,10 @@ const KEPT_BYTES_MAX: usize = 256 << 10;
 const RECENT_MAX: usize = 10;
 /// So many near ones are recalled.
 const MATCHES_MAX: usize = 5;
+/// So many of the latest are looked through: each costs an embedding.
+const SEARCHED_MAX: usize = 64;
+/// What means less of the same is not near.
+const LIKENESS_MIN: f64 = 0.3;
 
 /// What is recalled of a conversation.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +32,8 @@ pub(super) struct Recalled {
     pub(super) recent: Vec<Value>,
     /// Those that are near to the last one, each with its `score`.
     pub(super) matches: Vec<Value>,
+    /// What the last message means, where something here tells.
+    pub(super) meaning: Option<Vec<f32>>,
 }
 
 /// The key of a conversation. Another owner's session of the same name is another one.
@@ -38,6 +44,7 @@ fn key(owner: Option<&str>, session: &str) -> String {
 /// Recalls what belongs to a request.
 pub(super) async fn recall(
     store: &Arc<dyn Store>,
+    embedder: Option<&Arc<dyn Embedder>>,
     owner: Option<&str>,
     request: &Request,
 ) -> Result<Recalled, Fault> {
@@ -46,10 +53,63 @@ pub(super) async fn recall(
     let all: Vec<_> = kept.iter().chain(before).collect();
     let recent = all.iter().skip(all.len().saturating_sub(RECENT_MAX));
     let recent = recent.map(|message| (*message).clone()).collect();
+    let all = &all[all.len().saturating_sub(SEARCHED_MAX)..];
+    let texts: Vec<_> = all.iter().map(|message| content(message)).collect();
+    let said = request.last();
+    let (meaning, found) = match means(embedder, said, &texts).await {
+        Some((meaning, found)) => (Some(meaning), found),
+        None => (None, planner::near(said, &texts, MATCHES_MAX)),
+    };
     Ok(Recalled {
         recent,
-        matches: nearest(request.last(), &all),
+        matches: found.into_iter().map(|hit| told(all, hit)).collect(),
+        meaning,
     })
+}
+
+/// What is said and which of the texts mean nearly the same; nothing without an embedder, or if it
+/// fails: words serve too.
+async fn means(
+    embedder: Option<&Arc<dyn Embedder>>,
+    said: &str,
+    texts: &[&str],
+) -> Option<(Vec<f32>, Vec<(usize, f64)>)> {
+    let embedder = embedder.filter(|_| !said.is_empty())?;
+    let all: Vec<String> = std::iter::once(said)
+        .chain(texts.iter().copied())
+        .map(str::to_owned)
+        .collect();
+    let mut vectors = Vec::new();
+    for batch in all.chunks(embedder.batch_max().max(1)) {
+        vectors.extend(embedder.embed(batch.to_vec()).await.ok()?);
+    }
+    let meaning = vectors.first()?.clone();
+    let near = vectors
+        .iter()
+        .skip(1)
+        .map(|vector| likeness(&meaning, vector));
+    let mut found: Vec<_> = near.enumerate().collect();
+    found.retain(|(_, likeness)| *likeness >= LIKENESS_MIN);
+    found.sort_by(|(at, a), (other, b)| b.total_cmp(a).then_with(|| other.cmp(at)));
+    found.truncate(MATCHES_MAX);
+    Some((meaning, found))
+}
+
+/// The cosine of the angle between two vectors.
+fn likeness(one: &[f32], other: &[f32]) -> f64 {
+    let dot = |a: &[f32], b: &[f32]| -> f64 {
+        let pairs = a.iter().zip(b);
+        pairs.map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+    };
+    let length = (dot(one, one) * dot(other, other)).sqrt();
+    dot(one, other) / length.max(f64::MIN_POSITIVE)
+}
+
+/// A message with how near it is.
+fn told(all: &[&Value], (at, score): (usize, f64)) -> Value {
+    let mut told: Map = all[at].as_object().cloned().unwrap_or_default();
+    told.insert("score", ((score * 1_000.0).round() / 1_000.0).into());
+    told.into()
 }
 
 async fn kept(
@@ -65,18 +125,6 @@ async fn kept(
     let value = text.and_then(|text| Value::from_json(&text).ok());
     let list = value.as_ref().and_then(Value::as_array);
     Ok(list.map(<[Value]>::to_vec).unwrap_or_default())
-}
-
-/// The messages that are near to what is said now: by words, until something here knows meanings.
-fn nearest(said: &str, all: &[&Value]) -> Vec<Value> {
-    let texts: Vec<_> = all.iter().map(|message| content(message)).collect();
-    let found = planner::near(said, &texts, MATCHES_MAX).into_iter();
-    let told = found.map(|(at, score)| {
-        let mut told: Map = all[at].as_object().cloned().unwrap_or_default();
-        told.insert("score", ((score * 1_000.0).round() / 1_000.0).into());
-        told.into()
-    });
-    told.collect()
 }
 
 /// Keeps what was said in a conversation, and what was answered.

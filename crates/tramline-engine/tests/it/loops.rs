@@ -6,7 +6,7 @@ use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::RunId;
 use tramline_engine::loop_runner::{By, LoopRunner, Mend, Request, Response, Standing, Terms};
-use tramline_engine::seams::{Hints, Store};
+use tramline_engine::seams::{Embedder, Hints, Store};
 use tramline_engine::testing::{FakeTools, MemoryStore, ScriptedModel};
 use tramline_engine::{Engine, Options};
 
@@ -375,6 +375,57 @@ async fn a_conversation_is_remembered_and_what_is_near_is_found() {
         .unwrap();
     let kept: Json = serde_json::from_slice(&kept).unwrap();
     assert_eq!(kept.as_array().unwrap().len(), 200);
+}
+
+/// Knows two meanings.
+struct Meanings;
+
+#[async_trait::async_trait]
+impl Embedder for Meanings {
+    fn model(&self) -> &str {
+        "two"
+    }
+
+    fn batch_max(&self) -> usize {
+        2
+    }
+
+    async fn embed(&self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, Failure> {
+        let dog = |text: &String| text.contains("dog") || text.contains("puppy");
+        let vector = |text| {
+            if dog(text) {
+                vec![1.0, 0.0]
+            } else {
+                vec![0.0, 1.0]
+            }
+        };
+        Ok(texts.iter().map(vector).collect())
+    }
+}
+
+#[tokio::test]
+async fn what_means_the_same_is_found_where_something_tells() {
+    let options = Options {
+        embedder: Some(Arc::new(Meanings)),
+        ..Options::default()
+    };
+    let engine = Engine::new(Arc::new(MemoryStore::default()), Arc::new(tools()), options);
+    let runner = LoopRunner::new(engine);
+    let say = |text: &str| {
+        let plan = json!([{"tool": "mock_tool_b", "args": {}}]);
+        Request::new(text.to_owned()).session("s").plan(plan)
+    };
+    for text in ["my dog is ill", "it rains", "the sun shines"] {
+        runner.run(say(text)).await.unwrap();
+    }
+    let response = runner.run(say("how is the puppy")).await.unwrap();
+    let context = &told(&response)["data"]["context"];
+    assert_eq!(context["embeddedMessage"], json!([1.0, 0.0]));
+    assert_eq!(context["semanticMatches"][0]["content"], "my dog is ill");
+    assert_eq!(context["semanticMatches"].as_array().unwrap().len(), 1);
+    let run: RunId = response.runs[0].parse().unwrap();
+    let again = runner.follow(&run, &Terms::default()).await.unwrap();
+    assert_eq!(told(&again), told(&response));
 }
 
 #[tokio::test]

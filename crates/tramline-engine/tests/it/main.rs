@@ -21,4 +21,6 @@ mod loops;
 mod overtaken;
 mod policy;
 mod quotas;
+mod retention;
+mod settings;
 mod support;

@@ -7,6 +7,7 @@ mod effects;
 mod http;
 mod library;
 mod loops;
+mod settings;
 mod support;
 mod tasks;
 mod telling;

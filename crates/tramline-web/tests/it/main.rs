@@ -24,7 +24,7 @@ fn graph() -> Arc<Graph> {
     let hint = Hint {
         name: "order",
         elsewhere: Elsewhere::Any,
-        format: None,
+        ..Hint::default()
     };
     let document = json_dag::read_value(&Value::from(tasks), hint).unwrap();
     Arc::clone(&document.workflows[0])

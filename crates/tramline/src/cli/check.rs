@@ -62,8 +62,10 @@ async fn ask(
     found: &mut Found,
 ) -> Result<(), wire::Trouble> {
     let documents = || sound.iter().map(|(_, document)| document);
-    let equipment = wire::equip(config, documents())?;
-    let answers = probe::ask(&equipment, documents(), ASK_MAX).await;
+    let settings = wire::settings_to_look(config)?;
+    let equipment = wire::equip(config, documents(), settings)?;
+    let saved = wire::saved(config).await;
+    let answers = probe::ask(&equipment, documents(), saved, ASK_MAX).await;
     for (at, document) in sound {
         found.flawed[*at].flaws.extend(answers.flaws(document));
     }

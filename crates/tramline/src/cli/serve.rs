@@ -5,20 +5,25 @@ use crate::config::read_tokens;
 use crate::wire::{self, Origin};
 use readings::Readings;
 use reload::Stage;
+use saved::Shown;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 use tramline_core::run::Run;
-use tramline_engine::Engine;
+use tramline_engine::{Engine, Retention, Settings};
 use tramline_mcp::server::{Beside, Conduct, Http, Server, Toolset};
 
 mod readings;
 mod reload;
+mod saved;
 
 /// How often it is looked for runs that have expired: nobody waits for their end, and whoever comes
 /// back to one is told so at once.
 const SWEEP_EVERY: Duration = Duration::from_secs(30);
+
+/// How often runs that need not be kept are looked for: what is kept is counted in days.
+const PRUNE_EVERY: Duration = Duration::from_secs(60 * 60);
 
 /// Serve graphs as MCP tools.
 #[derive(clap::Args)]
@@ -48,6 +53,9 @@ pub(super) struct Serve {
         default_value = "graphs"
     )]
     toolsets: Vec<Toolset>,
+    /// Offer saved workflows as tools too
+    #[arg(long)]
+    library: bool,
     /// Keep serving what the files said at start, whatever becomes of them
     #[arg(long)]
     no_reload: bool,
@@ -65,8 +73,9 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
     })?;
     let house = wire::open(&config, readings.documents())?;
     house.shelf.replace(readings.callables(&config));
-    let graphs = readings.graphs(&config);
     let home = Origin::brought(&verb.files, &config);
+    let shown = Shown::new(&house.engine, verb.library.then(|| home.to_value()));
+    let graphs = shown.with(readings.graphs(&config)).await?;
     let conduct = Conduct {
         origin: home.to_value(),
         ttl: config.control.ttl,
@@ -94,7 +103,8 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
         interrupted().await;
         signal.cancel();
     });
-    let sweeping = sweep(house.engine.clone());
+    hide_tokens(&house.settings, http.as_ref())?;
+    let sweeping = sweep(house.engine.clone(), config.retention);
     tokio::spawn(stop.clone().run_until_cancelled_owned(sweeping));
     let stage = Stage {
         files: verb.files,
@@ -102,6 +112,7 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
         equipment: house.equipment(),
         shelf: house.shelf.clone(),
         server: server.clone(),
+        shown,
     };
     let attending = stage.attend(readings, prints);
     tokio::spawn(stop.clone().run_until_cancelled_owned(attending));
@@ -127,9 +138,31 @@ fn callers(verb: &Serve) -> Result<Option<Http>, Stopped> {
     }))
 }
 
-/// Ends runs that have waited longer for an answer than they were given.
-async fn sweep(engine: Engine) {
+/// Tokens are secrets too.
+fn hide_tokens(settings: &Settings, http: Option<&Http>) -> Result<(), Stopped> {
+    if let Some(http) = http {
+        for named in &http.named {
+            settings.also_hide(&format!("token:{}", named.name), &named.token)?;
+        }
+        if let Some(token) = &http.token {
+            settings.also_hide("token", token)?;
+        }
+    }
+    Ok(())
+}
+
+/// Ends runs that have waited longer for an answer than they were given, and forgets those that need
+/// not be kept.
+async fn sweep(engine: Engine, keep: Retention) {
+    let mut pruned: Option<Instant> = None;
     loop {
+        let due = pruned.is_none_or(|at| at.elapsed() >= PRUNE_EVERY);
+        if due && !keep.is_endless() {
+            pruned = Some(Instant::now());
+            if let Err(fault) = engine.prune(keep, false).await {
+                output::say(&format!("runs could not be forgotten: {fault}"));
+            }
+        }
         if let Err(fault) = engine.expire().await {
             output::say(&format!(
                 "runs that have expired could not be ended: {fault}"

@@ -9,23 +9,28 @@ use tramline_core::Value;
 use tramline_core::flaw::{Code, Flaw, Severity};
 use tramline_core::formats::document::{self, At};
 use tramline_core::text::{milliseconds, nearest, shown};
-use tramline_engine::{Pattern, Policy, Quota, Rate};
+use tramline_engine::{Pattern, Policy, Quota, Rate, Retention};
 use tramline_model::Dialect;
 
 /// Larger files are refused.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
+/// The milliseconds of a day.
+const DAY_MS: u64 = 86_400_000;
+
 /// The fields of the file.
-const FIELDS: [&str; 9] = [
+const FIELDS: [&str; 11] = [
     "policy",
     "control",
     "quota",
+    "retention",
     "throttle",
     "mcp_config",
     "roots",
     "hosts",
     "shell",
     "model",
+    "embedder",
 ];
 
 /// What a configuration file says. What it leaves out is as it is without a file.
@@ -37,6 +42,8 @@ pub struct File {
     pub control: Control,
     /// How much room all runs have.
     pub quota: Quota,
+    /// Which runs that are over are kept.
+    pub retention: Retention,
     /// How often tools may be called.
     pub throttle: Vec<Rate>,
     /// The clients' usual JSON with more servers.
@@ -49,6 +56,8 @@ pub struct File {
     pub shell: bool,
     /// The model that plans and answers prompts.
     pub model: Option<ModelConfig>,
+    /// The directory with the model that tells search what texts mean.
+    pub embedder: Option<PathBuf>,
 }
 
 /// A file that cannot be used, with its text.
@@ -86,9 +95,12 @@ impl File {
         reader.policy(root, &mut file.policy);
         reader.control(root, &mut file.control);
         reader.quota(root, &mut file.quota);
+        reader.retention(root, &mut file.retention);
         reader.throttle(root, &mut file.throttle);
         let text = given(root, "mcp_config").and_then(|at| reader.text(at, "mcp_config"));
         file.mcp_config = text.map(|path| directory.join(path));
+        let text = given(root, "embedder").and_then(|at| reader.text(at, "embedder"));
+        file.embedder = text.map(|path| directory.join(path));
         let roots = reader.texts(root, "roots");
         file.roots = roots.iter().map(|(root, _)| directory.join(root)).collect();
         for (host, at) in reader.texts(root, "hosts") {
@@ -288,6 +300,15 @@ impl Reader {
         time
     }
 
+    fn retention(&mut self, root: At<'_>, retention: &mut Retention) {
+        let Some(at) = self.section(root, "retention", &["days", "bytes"]) else {
+            return;
+        };
+        let days = self.whole(at, "days", 1);
+        retention.age_ms_max = days.map(|days| days.saturating_mul(DAY_MS));
+        retention.bytes_max = self.whole(at, "bytes", 1);
+    }
+
     fn throttle(&mut self, root: At<'_>, rates: &mut Vec<Rate>) {
         let Some(list) = given(root, "throttle") else {
             return;
@@ -330,7 +351,7 @@ mod tests {
         let text = "policy:\n  ask: ['github:delete_*']\n  deny: ['*:drop*']\n\
             control: { ttl: 30m, commands_per_minute: 60 }\nquota: { open_runs: 5, journal_bytes: 1000 }\n\
             throttle:\n  - { pattern: 'github:*', per_minute: 30 }\nmcp_config: mcp.json\nroots: [docs]\n\
-            hosts: [api.example.com]\nshell: true\nmodel:\n  { dialect: anthropic, name: m, key: '${KEY}', timeout: 90s, record: said.jsonl }\n";
+            hosts: [api.example.com]\nshell: true\nretention: { days: 30, bytes: 5000 }\nmodel:\n  { dialect: anthropic, name: m, key: '${KEY}', timeout: 90s, record: said.jsonl }\n";
         let (file, odd) = File::parse(text.as_bytes(), Path::new("/etc/t")).unwrap();
         assert!(odd.is_empty());
         assert_eq!(file.policy.ask[0].as_str(), "github:delete_*");
@@ -339,6 +360,8 @@ mod tests {
         assert_eq!(file.control.commands_per_minute, 60);
         assert_eq!(file.quota.runs_open_max, Some(5));
         assert_eq!(file.throttle[0].per_minute, 30);
+        assert_eq!(file.retention.age_ms_max, Some(30 * DAY_MS));
+        assert_eq!(file.retention.bytes_max, Some(5000));
         assert_eq!(
             file.mcp_config.as_deref(),
             Some(Path::new("/etc/t/mcp.json"))

@@ -16,7 +16,7 @@ pub struct ModelConfig {
     pub url: Option<String>,
     /// Its name there.
     pub name: String,
-    /// What opens it, in which `${NAME}` stands for a variable of the environment.
+    /// What opens it, in which `${NAME}` stands for a variable and `${settings.KEY}` for a setting.
     pub key: Option<Written>,
     /// How long an answer may take.
     pub timeout: Option<Duration>,
@@ -42,17 +42,17 @@ impl ModelConfig {
         "dialect", "url", "name", "key", "timeout", "record", "replay",
     ];
 
-    /// The model. Nothing is asked yet; variables are put in now, and not before.
-    pub fn open(&self) -> Result<Arc<dyn Model>, String> {
+    /// The model. Nothing is asked yet; what `lookup` has is put in now, and not before.
+    pub fn open(&self, lookup: &dyn Fn(&str) -> Option<String>) -> Result<Arc<dyn Model>, String> {
         if let Some(path) = &self.replay {
             return Ok(Arc::new(Replayer::open(path)?));
         }
         let mut endpoint = Endpoint::new(self.dialect, self.name.clone());
         if let Some(url) = &self.url {
-            endpoint.url = filled("url", url)?;
+            endpoint.url = filled("url", url, lookup)?;
         }
         if let Some(Written(key)) = &self.key {
-            endpoint.key = Some(Key::new(filled("key", key)?));
+            endpoint.key = Some(Key::new(filled("key", key, lookup)?));
         }
         if let Some(timeout) = self.timeout {
             endpoint.timeout = timeout;
@@ -67,11 +67,12 @@ impl ModelConfig {
 }
 
 /// The one place where what is written of a model becomes what it stands for.
-fn filled(field: &str, text: &str) -> Result<String, String> {
-    let lookup = |name: &str| std::env::var(name).ok();
-    expand(text, &lookup).map_err(|Unset(name)| {
-        format!(
-            "`model.{field}` wants the variable {name}, which is not set; set it or write another"
-        )
+fn filled(
+    field: &str,
+    text: &str,
+    lookup: &dyn Fn(&str) -> Option<String>,
+) -> Result<String, String> {
+    expand(text, lookup).map_err(|Unset(name)| {
+        format!("`model.{field}` wants {name}, which is not set; set it or write something else")
     })
 }

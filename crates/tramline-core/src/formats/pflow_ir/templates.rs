@@ -5,6 +5,7 @@ use crate::flaw::{Code, Place};
 use crate::formats::Flaws;
 use crate::formats::document::At;
 use crate::formats::reference::{Operand, Path, Piece, Reference, joined, steps};
+use crate::settings;
 use crate::text::{nearest, shown};
 use crate::workflow::Template;
 use std::ops::Range;
@@ -92,6 +93,15 @@ impl<'n, 't, 'f> Reader<'n, 't, 'f> {
                 plain.pop();
                 plain.push_str(SIGN);
                 done = inside;
+                if settings::begins(&text[begin..]) {
+                    // Two pieces, so that together they name no setting.
+                    pieces.push(Piece::Text(std::mem::take(&mut plain)));
+                }
+                continue;
+            }
+            if let Some(end) = self.setting(&text[begin..]) {
+                plain.push_str(&text[begin..begin + end]);
+                done = begin + end;
                 continue;
             }
             let Some(end) = closing(&text[inside..]).map(|end| inside + end) else {
@@ -116,6 +126,20 @@ impl<'n, 't, 'f> Reader<'n, 't, 'f> {
             [Piece::Reference(only)] => Template::Expr(only.jsonata().into()),
             pieces => Template::Expr(joined(pieces).into()),
         }
+    }
+
+    /// Where the name of a setting ends that a text begins with. A node or an input of that name
+    /// comes first.
+    fn setting(&self, text: &str) -> Option<usize> {
+        let (at, _) = settings::references(text).next()?;
+        let taken = self.names.is_node("settings")
+            || self.item == Some("settings")
+            || self
+                .names
+                .inputs
+                .iter()
+                .any(|input| input.name == "settings");
+        (at.start == 0 && !taken).then_some(at.end)
     }
 
     /// What stands between `${` and `}`: names with their ways, and what to take instead.

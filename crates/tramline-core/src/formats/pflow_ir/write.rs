@@ -10,6 +10,7 @@ use crate::formats::yaml_graph::BUILTIN;
 use crate::formats::yaml_graph::write::{bounds, care};
 use crate::formats::{Lost, Written};
 use crate::ids::ToolName;
+use crate::settings;
 use crate::workflow::{
     Action, Choice, DEFAULT_LABEL, Each, Edge, ItemFailures, Join, Node, Template, Unhandled,
     WORKFLOW_SERVER as WORKFLOWS, Workflow,
@@ -290,7 +291,7 @@ impl Writer<'_> {
         let mut text = String::new();
         for piece in pieces_of(plain)? {
             match piece {
-                Piece::Text(part) => text.push_str(&part.replace(SIGN, "$${")),
+                Piece::Text(part) => text.push_str(&as_text(&part)),
                 Piece::Reference(reference) => {
                     // A `$` before it would make it just text.
                     if text.ends_with('$') {
@@ -432,10 +433,23 @@ fn type_of(tool: &ToolName) -> String {
     }
 }
 
+/// A text in which `${` stands for itself, but where it names a setting: that it means here too.
+fn as_text(text: &str) -> String {
+    let mut written = String::new();
+    let mut done = 0;
+    for (at, _) in settings::references(text) {
+        written.push_str(&text[done..at.start].replace(SIGN, "$${"));
+        written.push_str(&text[at.clone()]);
+        done = at.end;
+    }
+    written.push_str(&text[done..].replace(SIGN, "$${"));
+    written
+}
+
 /// A literal, with what would be read as a reference put so that it is not.
 fn escaped(value: &Value) -> Value {
     match value {
-        Value::String(text) => text.replace(SIGN, "$${").into(),
+        Value::String(text) => as_text(text).into(),
         Value::Array(items) => Value::array(items.iter().map(escaped)),
         Value::Object(map) => {
             Value::object(map.iter().map(|(key, value)| (key.clone(), escaped(value))))

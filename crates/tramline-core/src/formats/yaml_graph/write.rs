@@ -3,6 +3,7 @@
 use super::nodes::Kind;
 use super::{ServerInfo, limits};
 use crate::formats::{Lost, Written, yaml_text};
+use crate::settings;
 use crate::workflow::{
     Action, Choice, DEFAULT_LABEL, ERROR_LABEL, Each, Edge, ItemFailures, Join, Limits, Node,
     Retry, Template, Time, WORKFLOW_SERVER, Workflow,
@@ -317,7 +318,9 @@ fn arguments(template: &Template, spelt: bool) -> Value {
 /// A literal, with what would be read as an expression put so that it is not.
 fn literal(value: &Value) -> Value {
     match value {
-        Value::String(text) if text.starts_with('$') => Value::object([("value", value.clone())]),
+        Value::String(text) if text.starts_with('$') && !settings::begins(text) => {
+            Value::object([("value", value.clone())])
+        }
         Value::Array(items) => Value::array(items.iter().map(literal)),
         Value::Object(map) => {
             let text = |key: &str| map.get(key).and_then(Value::as_str);
