@@ -12,6 +12,7 @@ pub mod document;
 mod flaws;
 pub mod json_dag;
 mod lost;
+pub mod mermaid;
 pub mod pflow_ir;
 mod reference;
 pub mod scalar;

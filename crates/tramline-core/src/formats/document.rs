@@ -86,7 +86,7 @@ pub fn of_value(value: &tramline_expr::Value) -> Result<Tree, Vec<Flaw>> {
 }
 
 /// The bytes as text without a byte order mark, if they are text of a size to be read.
-fn decode(bytes: &[u8]) -> Result<&str, Box<Flaw>> {
+pub(super) fn decode(bytes: &[u8]) -> Result<&str, Box<Flaw>> {
     let flaw = |place, message: String, suggestion: &str| {
         Box::new(Flaw {
             code: Code::Unreadable,

@@ -10,5 +10,6 @@ mod dialects;
 mod editor;
 mod hostile;
 mod ir;
+mod mermaid;
 mod shared;
 mod written;
