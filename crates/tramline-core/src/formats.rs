@@ -17,6 +17,7 @@ pub mod pflow_ir;
 mod reference;
 pub mod scalar;
 mod sketch;
+pub mod sop_markdown;
 pub mod yaml_graph;
 mod yaml_text;
 

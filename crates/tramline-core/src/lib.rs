@@ -20,6 +20,7 @@ pub mod question;
 pub mod run;
 pub mod schema;
 pub mod scope;
+pub mod sop;
 pub mod step;
 pub mod text;
 pub mod trace;

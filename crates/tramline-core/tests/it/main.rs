@@ -12,4 +12,5 @@ mod hostile;
 mod ir;
 mod mermaid;
 mod shared;
+mod sops;
 mod written;

@@ -40,11 +40,6 @@ impl<'t> Lines<'t> {
         }
     }
 
-    /// The text they are of.
-    pub(crate) fn text(&self) -> &'t str {
-        self.text
-    }
-
     /// The line and column, from 1, of a byte.
     pub(crate) fn at(&self, byte: usize) -> (usize, usize) {
         let byte = byte.min(self.text.len());
