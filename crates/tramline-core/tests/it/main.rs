@@ -11,6 +11,7 @@ mod editor;
 mod hostile;
 mod ir;
 mod mermaid;
+mod navigation;
 mod shared;
 mod sops;
 mod written;
