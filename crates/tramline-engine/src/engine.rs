@@ -27,6 +27,7 @@ mod debug;
 mod expiry;
 mod follow;
 mod fork;
+mod guided;
 mod hold;
 mod load;
 mod options;
@@ -39,6 +40,7 @@ pub use debug::At;
 pub use expiry::over;
 pub use follow::Follow;
 pub use fork::{Branch, Branched, Effects};
+pub use guided::{Guide, ToolCall, Went};
 pub use hold::Handle;
 pub use load::Loaded;
 pub use options::{Options, Scratch};
@@ -63,6 +65,7 @@ pub(crate) struct Inner {
     watched: AtomicBool,
     times: expiry::Times,
     counted: quota::Counted,
+    guided: guided::Hot,
 }
 
 /// A run that this process drives.
@@ -104,6 +107,7 @@ impl Engine {
             watched: AtomicBool::new(false),
             times: Default::default(),
             counted: Default::default(),
+            guided: Default::default(),
         }))
     }
 

@@ -23,8 +23,8 @@ mod toolbox;
 
 pub use drive::Ended;
 pub use engine::{
-    At, Branch, Branched, Effects, Engine, Follow, Handle, Loaded, Options, Quota, Scratch, Start,
-    over,
+    At, Branch, Branched, Effects, Engine, Follow, Guide, Handle, Loaded, Options, Quota, Scratch,
+    Start, ToolCall, Went, over,
 };
 pub use fault::Fault;
 pub use ledger::status;

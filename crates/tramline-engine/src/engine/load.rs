@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, PoisonError};
 use tramline_core::graph::{Graph, Problem};
 use tramline_core::ids::{RunId, Seq};
-use tramline_core::journal::{self, Entry, Started};
+use tramline_core::journal::{self, Entry, Event, Started};
 use tramline_core::run::Run;
 
 /// So many compiled graphs are kept; beyond it the cache starts afresh.
@@ -47,6 +47,11 @@ impl Inner {
         let (entries, bytes) = self.read(id, 0).await?;
         if entries.is_empty() {
             return Err(Fault::NotFound(id.clone()));
+        }
+        if let Some(Event::Guided(_)) = entries.first().map(|entry| &entry.event) {
+            return Err(Fault::Refused(format!(
+                "{id} is a guided run: it is moved by `goto_node` and read with `tramline sop show {id}`"
+            )));
         }
         let run = Run::fold(id.clone(), entries.iter().cloned(), |started| {
             self.graph(started)

@@ -89,6 +89,9 @@ fn the_recorded_conversations_are_audited_in_seconds() {
     // What docs/sop.md states.
     assert_eq!((legal, ended), (9, 89));
     assert_eq!(sum(|it| it.off_edges.len()), 40);
-    assert_eq!((sum(|it| it.writes), sum(|it| it.writes_off_node)), (186, 62));
+    assert_eq!(
+        (sum(|it| it.writes), sum(|it| it.writes_off_node)),
+        (186, 62)
+    );
     assert_eq!(sum(|it| it.off_node.len()), 334);
 }
