@@ -215,4 +215,31 @@ impl Sop {
         let place = self.nodes.iter().position(|node| node.id == id)?;
         Some(NodeIx(place as u32))
     }
+
+    /// What an agent is told at the beginning: the sections of the file, with the flowchart as it is
+    /// written.
+    pub fn system_prompt(&self) -> String {
+        let mut text = String::new();
+        for section in &self.sections {
+            text.push_str(&format!("## {}\n\n{}\n\n", section.title, section.text));
+        }
+        if !text.contains("```mermaid") {
+            text.push_str(&format!(
+                "## SOP Flowchart\n\n```mermaid\n{}\n```\n",
+                self.chart
+            ));
+        }
+        text.trim_end().to_owned()
+    }
+
+    /// Every tool that the file names anywhere.
+    pub fn named_tools(&self) -> Vec<Str> {
+        let nodes = self
+            .nodes
+            .iter()
+            .flat_map(|node| node.tools.iter().chain(&node.must_call));
+        let mut seen = std::collections::HashSet::new();
+        let all = self.tools.iter().chain(&self.anywhere).chain(nodes);
+        all.filter(|tool| seen.insert(*tool)).cloned().collect()
+    }
 }

@@ -31,6 +31,7 @@ mod report;
 mod run;
 mod runs;
 mod serve;
+mod sop;
 
 /// Puts AI agents on tracks: workflows of MCP tools that run, pause, survive a crash and can be
 /// read afterwards.
@@ -92,6 +93,8 @@ enum Verb {
     Debug(debug::Debug),
     /// Do a run again from its record, without calling anything, and compare
     Replay(replay::Replay),
+    /// Check, walk and audit procedures
+    Sop(sop::SopVerb),
     /// Print what was commanded, by whom, why and with what result
     Audit(audit::Audit),
     /// Evaluate a JSONata expression or a JSON Logic rule
@@ -225,6 +228,7 @@ pub fn main() -> ExitCode {
         Verb::Runs(verb) => on_one_thread(runs::main(common, verb)),
         Verb::Debug(verb) => on_one_thread(debug::main(common, verb)),
         Verb::Replay(verb) => on_one_thread(replay::main(common, verb)),
+        Verb::Sop(verb) => on_one_thread(sop::main(common, verb)),
         Verb::Audit(verb) => on_one_thread(audit::main(common, verb)),
         Verb::Eval(verb) => on_one_thread(eval::main(common, verb)),
         Verb::Explain(verb) => explain::main(&verb, json),

@@ -85,6 +85,15 @@ impl Engine {
         Ok(id)
     }
 
+    /// The journal of a run, of whatever kind.
+    pub async fn entries(&self, id: &RunId) -> Result<Vec<Entry>, Fault> {
+        let (entries, _) = self.0.read(id, 0).await?;
+        match entries.is_empty() {
+            true => Err(Fault::NotFound(id.clone())),
+            false => Ok(entries),
+        }
+    }
+
     /// Looks at a conversation as it stands.
     pub async fn walk<T>(&self, id: &RunId, tell: impl FnOnce(&Walk) -> T) -> Result<T, Fault> {
         let seat = self.0.walking(id).await?;

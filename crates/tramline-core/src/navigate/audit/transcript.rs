@@ -1,5 +1,8 @@
 //! Transcripts: recorded events, or the messages of the usual chat formats, read leniently.
 
+use crate::ids::RunId;
+use crate::journal::{Entry, Event, Note};
+use std::collections::HashMap;
 use tramline_expr::{Str, Value};
 
 /// More acts than this are refused.
@@ -66,6 +69,71 @@ pub fn read(text: &str) -> Result<Vec<Transcript>, String> {
     match found.is_empty() {
         true => Err("there is no transcript: write `events` or `messages`".to_owned()),
         false => Ok(found),
+    }
+}
+
+impl Transcript {
+    /// A conversation that was held here, from its journal; nothing if that is of another kind.
+    pub fn of_journal(id: &RunId, entries: &[Entry]) -> Option<Self> {
+        let Event::Guided(begun) = &entries.first()?.event else {
+            return None;
+        };
+        let mut made = Self {
+            name: id.as_str().into(),
+            ..Self::default()
+        };
+        let mut calls: HashMap<u32, usize> = HashMap::new();
+        for entry in entries {
+            match &entry.event {
+                Event::Moved(moved) => {
+                    let sop = begun.sops.get(moved.to.sop as usize)?;
+                    // What lies inside another procedure is that one's matter.
+                    if moved.to.sop == 0 {
+                        made.acts
+                            .push(Act::Move(sop.nodes.get(moved.to.node.at())?.id.clone()));
+                    }
+                }
+                Event::Noted(note) => match &**note {
+                    Note::Slots(slots) => made.acts.push(Act::Slots(slots.clone())),
+                    Note::Todos(_) => made.acts.push(Act::Said),
+                },
+                Event::ToolCalled(called) => {
+                    calls.insert(called.call, made.acts.len());
+                    made.acts.push(Act::Call {
+                        tool: called.tool.to_string().into(),
+                        arguments: called.arguments.clone(),
+                        output: Value::Null,
+                        failed: true,
+                    });
+                }
+                Event::ToolAnswered(answered) => {
+                    let act = calls
+                        .get(&answered.call)
+                        .and_then(|at| made.acts.get_mut(*at));
+                    if let Some(Act::Call { output, failed, .. }) = act {
+                        output.clone_from(&answered.output);
+                        *failed = answered.failure.is_some();
+                    }
+                }
+                Event::Refused(_) | Event::Guided(_) | Event::Finished { .. } => {
+                    made.acts.push(Act::Said);
+                }
+                Event::Started(_)
+                | Event::Resumed { .. }
+                | Event::StepStarted { .. }
+                | Event::Spread { .. }
+                | Event::Gathered { .. }
+                | Event::Waiting { .. }
+                | Event::AttemptFailed { .. }
+                | Event::StepFinished { .. }
+                | Event::StepFailed { .. }
+                | Event::Paused { .. }
+                | Event::Answered { .. }
+                | Event::Watched { .. }
+                | Event::Amended { .. } => {}
+            }
+        }
+        Some(made)
     }
 }
 
