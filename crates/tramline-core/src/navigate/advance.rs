@@ -10,19 +10,56 @@ use tramline_expr::Value;
 /// So many moves are made in one go: a circle that needs nobody must end.
 const MOVES_MAX: usize = 100;
 
-/// Takes what the agent brings, goes where it wants, and walks on while nobody is needed.
+/// Takes what the agent brings, goes where it wants, and walks on while nobody is needed. A node that
+/// cannot be gone to from here is tried again from where walking on leads.
 pub fn advance(walk: &Walk, ask: &Ask) -> Turn {
     let mut turn = goto(walk, ask);
+    if let (Some(refusal), Some(node)) = (&turn.refusal, &ask.node)
+        && matches!(refusal, Refusal::NoWay { .. })
+    {
+        let mut first = goto(
+            walk,
+            &Ask {
+                node: None,
+                ..ask.clone()
+            },
+        );
+        let ahead = on(walk, &mut first);
+        let wanted = Ask {
+            node: Some(node.clone()),
+            slots: Value::Null,
+            ..ask.clone()
+        };
+        let then = goto(&ahead, &wanted);
+        if then.refusal.is_none() && first.refusal.is_none() {
+            first.events.extend(then.events);
+            first.warning = then.warning;
+            turn = first;
+        }
+    }
     if turn.refusal.is_some() {
         return turn;
     }
+    on(walk, &mut turn);
+    // Nothing was brought and nothing follows: the agent is told what the node waits for.
+    if turn.events.is_empty()
+        && let Some(at) = walk.frame().at
+        && let Err(refusal) = walk.ready_to_leave(at)
+    {
+        turn.refusal = Some(refusal);
+    }
+    turn
+}
+
+/// Adds the moves that follow by themselves; gives the walk after them.
+fn on(walk: &Walk, turn: &mut Turn) -> Walk {
     let mut ahead = walk.clone();
     let mut seen = HashSet::new();
     let mut applied = 0;
     for _ in 0..MOVES_MAX {
         while let Some(event) = turn.events.get(applied) {
             if !follow(&mut ahead, event) {
-                return turn;
+                return ahead;
             }
             applied += 1;
         }
@@ -36,14 +73,7 @@ pub fn advance(walk: &Walk, ask: &Ask) -> Turn {
         turn.events.push(moved(open, true, None, Value::Null, None));
         turn.events.extend(into(&ahead, to, true));
     }
-    // Nothing was brought and nothing follows: the agent is told what the node waits for.
-    if turn.events.is_empty()
-        && let Some(at) = walk.frame().at
-        && let Err(refusal) = walk.ready_to_leave(at)
-    {
-        turn.refusal = Some(refusal);
-    }
-    turn
+    ahead
 }
 
 fn follow(walk: &mut Walk, event: &Event) -> bool {

@@ -50,6 +50,8 @@ pub struct Walk {
     visits: HashMap<Stand, u32>,
     /// The tools that were called since the node was entered.
     called: Vec<Str>,
+    /// What was known when each hub was first reached: the next wish begins with that.
+    known: HashMap<Stand, (Value, Value)>,
 }
 
 /// Where a walk stands in one procedure.
@@ -94,6 +96,7 @@ impl Walk {
             frames: vec![Frame::default()],
             visits: HashMap::new(),
             called: Vec::new(),
+            known: HashMap::new(),
         })
     }
 
@@ -177,6 +180,8 @@ impl Walk {
                 }
             }
         }
+        let is_hub = self.procedures[to.sop as usize].node(to.node).hub;
+        self.begin_anew(moved.way, to, is_hub);
         self.moves += 1;
         let is_again = moved.way == Way::Again;
         if !is_again {
@@ -198,6 +203,20 @@ impl Walk {
             frame.path.push(to.node);
         }
         Ok(())
+    }
+
+    /// At the entry everything collected is forgotten, and at a hub what was collected since it was
+    /// first reached: another wish must not be served with the last one's answers.
+    fn begin_anew(&mut self, way: Way, to: Stand, is_hub: bool) {
+        if way == Way::Entry && to.sop == 0 {
+            (self.slots, self.results) = (Map::new().into(), Map::new().into());
+            self.known.clear();
+        } else if is_hub && way != Way::Again {
+            let now = || (self.slots.clone(), self.results.clone());
+            let known = self.known.get(&to).cloned().unwrap_or_else(now);
+            (self.slots, self.results) = known.clone();
+            self.known.insert(to, known);
+        }
     }
 
     pub(super) fn note(&mut self, note: &Note) {

@@ -327,7 +327,17 @@ fn guards_decide_and_are_written_down_with_their_operands() {
     told.go("ROUTE");
     told.go("CHECK");
     told.call("find", None, r#"{"status": "shipped"}"#);
-    told.go("PENDING");
+    let gone = told.go("PENDING");
+    assert!(
+        matches!(refusal(&gone), Refusal::Missing { .. }),
+        "a hub begins another wish"
+    );
+    let slots = Value::from_json(r#"{"order_id": "2"}"#).unwrap();
+    told.ask(&Ask {
+        node: Some("PENDING".into()),
+        slots,
+        ..Ask::default()
+    });
     let wrong = told.go("REMIND");
     assert_eq!(
         refusal(&wrong).says(),
