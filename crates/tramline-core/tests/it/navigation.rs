@@ -9,6 +9,7 @@ use tramline_core::sop::Sop;
 use tramline_core::{Value, todo};
 
 mod audits;
+mod retail;
 
 const DESK: &str = r#"---
 agent: desk
@@ -101,10 +102,13 @@ impl Told {
     fn new(text: &str, change: impl FnOnce(&mut Sop)) -> Self {
         let mut main = sop(text);
         change(&mut main);
-        let sops = vec![Arc::new(main), Arc::new(sop(REFUND))];
+        Self::along(vec![Arc::new(main), Arc::new(sop(REFUND))])
+    }
+
+    fn along(sops: Vec<Arc<Sop>>) -> Self {
         let begun = Guided {
             sops: sops.clone(),
-            files: vec!["refund.md".into()],
+            files: vec!["refund.md".into(); sops.len() - 1],
             session: None,
             by: "test".into(),
             origin: Value::Null,

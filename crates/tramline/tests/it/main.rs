@@ -23,5 +23,6 @@ mod matrix;
 mod processes;
 mod served;
 mod serving;
+mod sop;
 mod support;
 mod unruly;

@@ -140,6 +140,12 @@ impl Talk {
         answer["result"].clone()
     }
 
+    /// Makes any request.
+    pub(crate) fn request(&mut self, method: &str, params: &Value) -> Value {
+        self.ask(method, params);
+        self.answer()
+    }
+
     /// Calls a tool without waiting for the answer.
     pub(crate) fn send_call(&mut self, tool: &str, arguments: &Value) {
         self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
