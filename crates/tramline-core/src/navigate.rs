@@ -13,6 +13,7 @@ mod gate;
 mod guard;
 mod procedure;
 mod refusal;
+mod slots;
 mod walk;
 
 pub use advance::advance;

@@ -13,6 +13,7 @@ use tramline_expr::{Str, Value};
 mod captions;
 mod data;
 mod decorations;
+mod groups;
 mod lines;
 mod links;
 mod mask;

@@ -1,13 +1,12 @@
 //! A guided run: nothing but the fold of its journal.
 
-use super::{Procedure, Refusal, merged};
+use super::{Procedure, merged};
 use crate::ids::{NodeIx, RunId, Seq};
 use crate::journal::{
     Entry, Event, Guided, Moved, Note, Outcome, Stand, ToolAnswered, ToolCalled, Way,
 };
 use crate::run::Illegal;
 use crate::sop::Sop;
-use crate::text::nearest;
 use crate::todo::Todo;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -45,7 +44,7 @@ pub struct Walk {
     pub refusals: u32,
     /// How many moves were made.
     pub moves: u32,
-    procedures: Arc<Vec<Arc<Procedure>>>,
+    pub(super) procedures: Arc<Vec<Arc<Procedure>>>,
     frames: Vec<Frame>,
     visits: HashMap<Stand, u32>,
     /// The tools that were called since the node was entered.
@@ -338,64 +337,5 @@ impl Walk {
     pub(super) fn was_called(&self, tool: &str) -> bool {
         let short = tool.rsplit_once(':').map_or(tool, |(_, short)| short);
         self.called.iter().any(|it| it == short)
-    }
-
-    /// The slots and tools that a node still waits for.
-    pub fn wanting(&self, at: NodeIx) -> (Vec<Str>, Vec<Str>) {
-        let node = self.here().node(at);
-        let unset = |name: &str| self.slots.get(name).is_none_or(Value::is_null);
-        let slots = node
-            .slots
-            .iter()
-            .filter(|it| it.required && unset(&it.name));
-        let tools = node.must_call.iter().filter(|it| !self.was_called(it));
-        (
-            slots.map(|it| it.name.clone()).collect(),
-            tools.cloned().collect(),
-        )
-    }
-
-    pub(super) fn ready_to_leave(&self, at: NodeIx) -> Result<(), Refusal> {
-        let (slots, tools) = self.wanting(at);
-        if slots.is_empty() && tools.is_empty() {
-            return Ok(());
-        }
-        Err(Refusal::Missing {
-            node: self.here().node(at).id.clone(),
-            slots,
-            tools,
-        })
-    }
-
-    pub(super) fn check_slot(&self, name: &str, value: &Value) -> Result<(), Refusal> {
-        let known = self.procedures.iter().find_map(|it| it.slot(name));
-        let Some(slot) = known else {
-            let names = || self.procedures.iter().flat_map(|it| it.slot_names());
-            // A file that declares none takes any.
-            return match names().next() {
-                None => Ok(()),
-                Some(_) => Err(Refusal::NoSlot {
-                    name: name.into(),
-                    near: nearest(name, names()).map(Into::into),
-                }),
-            };
-        };
-        let fits = slot.kind.fits(value);
-        let listed = slot.options.is_empty() || slot.options.contains(value);
-        if value.is_null() || (fits && listed) {
-            return Ok(());
-        }
-        let wanted: Str = match slot.options.is_empty() {
-            true => format!("of type {}", slot.kind.as_str()).into(),
-            false => {
-                let options: Vec<String> = slot.options.iter().map(Value::to_string).collect();
-                format!("one of {}", options.join(", ")).into()
-            }
-        };
-        Err(Refusal::BadSlot {
-            name: name.into(),
-            wanted,
-            given: value.clone(),
-        })
     }
 }
