@@ -1,12 +1,12 @@
-//! `cargo xtask bench` of `engine`, `expr`, `graphs`, `control`: build what is measured as it is
+//! `cargo xtask bench` of `engine`, `expr`, `graphs`, `control`, `search`: build what is measured as it is
 //! shipped, and measure it.
 
-use crate::{paths, shell};
+use crate::{paths, setup, shell};
 use anyhow::{Result, bail, ensure};
 use std::process::Command;
 
 /// What can be measured.
-const SUBJECTS: &[&str] = &["engine", "expr", "graphs", "control"];
+const SUBJECTS: &[&str] = &["engine", "expr", "graphs", "control", "search"];
 
 /// Engines that keep checkpoints, which ours is measured next to.
 const ENGINES: &[&str] = &[
@@ -25,6 +25,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         Some((subject, rest)) if subject == "expr" => expr(rest),
         Some((subject, rest)) if subject == "graphs" => graphs(rest),
         Some((subject, rest)) if subject == "control" => control(rest),
+        Some((subject, rest)) if subject == "search" => search(rest),
         Some((other, _)) => bail!("there is nothing called `{other}` to measure; {}", known()),
         None => bail!("name what to measure; {}", known()),
     }
@@ -131,6 +132,31 @@ fn control(arguments: &[String]) -> Result<()> {
         Command::new(measures)
             .arg("--python")
             .arg(python)
+            .args(arguments),
+    )
+}
+
+fn search(arguments: &[String]) -> Result<()> {
+    let data = paths::shared().join("data");
+    ensure!(
+        data.join("retrieval").is_dir(),
+        "no data in {}; name where it lies with TRAMLINE_SHARED",
+        data.display()
+    );
+    let encoder = setup::encoder()?;
+    let what = "build --quiet --release --package tramline-bench --no-default-features \
+                --features search --bin tramline-bench-search";
+    shell::run(&mut shell::cargo(
+        &what.split_whitespace().collect::<Vec<_>>(),
+    ))?;
+    shell::run(
+        Command::new(paths::target().join("release/tramline-bench-search"))
+            .arg("--data")
+            .arg(data)
+            .arg("--encoder")
+            .arg(encoder)
+            .arg("--keep")
+            .arg(paths::target().join("bench"))
             .args(arguments),
     )
 }

@@ -40,7 +40,8 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "bench",
-        help: "measure: `bench engine [--json] [PART…]`, `bench expr [--json]` print each figure with its aim",
+        help: "measure: `bench engine [--json] [PART…]`, `bench expr [--json]`, `bench search [--json] [--calibrate]`\n            \
+               print each figure with its aim",
         run: bench::run,
     },
     Verb {

@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use std::fs;
 use std::path::Path;
 use tramline_core::formats::{json_dag, pflow_ir, yaml_graph};
+use tramline_core::trace::Trace;
 
 const DIR: &str = "schemas";
 
@@ -19,6 +20,7 @@ fn generated() -> Vec<Schema> {
         ("yaml-graph.schema.json", yaml_graph::json_schema()),
         ("json-dag.schema.json", json_dag::json_schema()),
         ("pflow-ir.schema.json", pflow_ir::json_schema()),
+        ("trace.schema.json", Trace::json_schema()),
     ];
     all.into_iter()
         .map(|(file, schema)| Schema {

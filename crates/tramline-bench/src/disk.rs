@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tramline::core::ids::RunId;
-use tramline::engine::seams::{Append, Head, Status, Store};
+use tramline::engine::seams::{Append, Head, Hold, Status, Store};
 use tramline::store::Sqlite;
 
 const BODY_BYTES: usize = 2_048;
@@ -112,5 +112,6 @@ fn chunk(run: &RunId, seen: u64) -> Append {
             started_ms: 1,
             updated_ms: seen as i64,
         },
+        hold: Hold::Keep,
     }
 }

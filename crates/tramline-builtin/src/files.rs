@@ -3,12 +3,13 @@
 
 use crate::arguments::{Arguments, bad};
 use crate::described;
+use crate::relocate;
 use crate::roots::Roots;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use cap_std::fs::{Dir, FileType, OpenOptions};
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::{Map, Value};
@@ -26,7 +27,7 @@ const READS: Hints = Hints {
     idempotent: Some(true),
     open_world: Some(false),
 };
-const WRITES: Hints = Hints {
+pub(crate) const WRITES: Hints = Hints {
     read_only: Some(false),
     destructive: Some(true),
     idempotent: Some(true),
@@ -71,6 +72,9 @@ pub(crate) async fn call(
         "list-directory" => list(&roots, &arguments),
         "read-file" => read(&roots, &arguments),
         "write-file" => write(&roots, &arguments),
+        "copy-file" => relocate::copy(&roots, &arguments),
+        "move-file" => relocate::relocate(&roots, &arguments),
+        "delete-file" => relocate::delete(&roots, &arguments),
         other => Err(Failure::new(
             FailureKind::UnknownTool,
             format!("no built-in `{other}`"),
@@ -85,7 +89,7 @@ pub(crate) async fn call(
     }
 }
 
-fn failed(path: &str, error: &std::io::Error) -> Failure {
+pub(crate) fn failed(path: &str, error: &std::io::Error) -> Failure {
     let kind = match error.kind() {
         std::io::ErrorKind::PermissionDenied => FailureKind::Forbidden,
         _ => FailureKind::Tool,
@@ -199,14 +203,16 @@ fn write(roots: &Roots, arguments: &Value) -> Result<Value, Failure> {
     ]))
 }
 
+/// The name of a part of a file, beside it, that nobody else has.
+pub(crate) fn part_of(path: &Path) -> std::io::Result<PathBuf> {
+    let name = path.file_name().ok_or(std::io::ErrorKind::IsADirectory)?;
+    let name = name.to_string_lossy();
+    Ok(path.with_file_name(format!(".{name}.{:x}.part", clock::random())))
+}
+
 /// Writes beside the file and renames: readers see the old file or the new one, never a part.
 fn replace(dir: &Dir, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let name = path.file_name().ok_or(std::io::ErrorKind::IsADirectory)?;
-    let beside = path.with_file_name(format!(
-        ".{}.{:x}.part",
-        name.to_string_lossy(),
-        clock::random()
-    ));
+    let beside = part_of(path)?;
     let mut options = OpenOptions::new();
     let written = dir
         .open_with(&beside, options.write(true).create_new(true))

@@ -87,7 +87,7 @@ pub(crate) fn tool() -> (&'static str, Tool) {
             open_world: Some(true),
             ..Hints::default()
         },
-        r#"{"type":"object","properties":{"url":{"type":"string"},"method":{"type":"string"},"headers":{"type":"object"},"body":{}},"required":["url"],"additionalProperties":false}"#,
+        r#"{"type":"object","properties":{"url":{"type":"string"},"method":{"type":"string"},"headers":{"type":"object"},"params":{"type":"object"},"body":{},"auth_token":{"type":"string"},"api_key":{"type":"string"},"api_key_header":{"type":"string"}},"required":["url"],"additionalProperties":false}"#,
         r#"{"type":"object","properties":{"status":{"type":"integer"},"headers":{"type":"object"},"body":{}},"required":["status","headers","body"]}"#,
     )
 }
@@ -129,8 +129,9 @@ impl Http {
     }
 
     pub(crate) async fn call(&self, values: &Value, timeout: Duration) -> Result<Value, Failure> {
-        let given = Arguments::new("http", values, &["url", "method", "headers", "body"])?;
-        let url = self.allowed(given.text("url")?)?;
+        let given = Arguments::new("http", values, &KNOWN)?;
+        let mut url = self.allowed(given.text("url")?)?;
+        query(&given, &mut url)?;
         let method = given.text_or("method", "GET")?.to_ascii_uppercase();
         let method = Method::from_bytes(method.as_bytes())
             .map_err(|_| bad(format!("http: `{method}` is no method")))?;
@@ -145,6 +146,9 @@ impl Http {
                 .as_str()
                 .ok_or_else(|| bad(format!("http: header `{name}` must be a string")))?;
             request = request.header(name.as_str(), text);
+        }
+        for (name, value) in credentials(&given)? {
+            request = request.header(name, value);
         }
         request = match given.any("body") {
             None => request,
@@ -180,6 +184,59 @@ impl Http {
         );
         Err(Failure::new(FailureKind::Forbidden, message))
     }
+}
+
+/// The arguments of `http`.
+const KNOWN: [&str; 8] = [
+    "url",
+    "method",
+    "headers",
+    "params",
+    "body",
+    "auth_token",
+    "api_key",
+    "api_key_header",
+];
+
+/// Puts `params` behind the address.
+fn query(given: &Arguments<'_>, url: &mut Url) -> Result<(), Failure> {
+    let Some(params) = given.any("params") else {
+        return Ok(());
+    };
+    let named = params.as_object();
+    let named = named.ok_or_else(|| given.wrong("params", "an object"))?;
+    let mut pairs = url.query_pairs_mut();
+    for (name, value) in named.iter() {
+        match value {
+            Value::String(text) => pairs.append_pair(name, text),
+            other => pairs.append_pair(name, &other.to_json()),
+        };
+    }
+    Ok(())
+}
+
+/// The headers by which a caller says who it is.
+fn credentials<'a>(given: &Arguments<'a>) -> Result<Vec<(&'a str, String)>, Failure> {
+    let mut headers = Vec::new();
+    let (token, key) = (
+        given.text_or("auth_token", "")?,
+        given.text_or("api_key", "")?,
+    );
+    if !token.is_empty() && !key.is_empty() {
+        return Err(bad(
+            "http takes `auth_token` or `api_key`, not both".to_owned()
+        ));
+    }
+    if !token.is_empty() {
+        headers.push(("authorization", format!("Bearer {token}")));
+    }
+    if !key.is_empty() {
+        headers.push((
+            given.text_or("api_key_header", "x-api-key")?,
+            key.to_owned(),
+        ));
+    }
+    Ok(headers)
 }
 
 fn unreachable_host(url: &Url, error: &reqwest::Error) -> Failure {

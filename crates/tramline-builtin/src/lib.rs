@@ -1,4 +1,5 @@
-//! The tools that need no server: files inside allowed roots, http to allowed hosts.
+//! The tools that need no server: files inside allowed roots, http to allowed hosts, commands where
+//! they are allowed, prompts for a model.
 //!
 //! May not know MCP, stores or graphs. In a YAML graph they stand under `server: builtin`.
 
@@ -10,12 +11,15 @@ use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
 use tramline_core::text::nearest;
-use tramline_engine::seams::{Call, Hints, Listing, Tool, Tools};
+use tramline_engine::seams::{Call, Hints, Listing, Model, Tool, Tools};
 
 mod arguments;
 mod files;
 mod http;
+mod llm;
+mod relocate;
 mod roots;
+mod shell;
 
 pub use http::HostPattern;
 pub use roots::{BadRoot, Roots};
@@ -30,26 +34,40 @@ pub struct Allowed {
     pub roots: Vec<PathBuf>,
     /// The hosts that may be called.
     pub hosts: Vec<HostPattern>,
+    /// Whether commands may be run.
+    pub shell: bool,
 }
 
 /// The built-in tools.
 pub struct Builtin {
     roots: Arc<Roots>,
     http: http::Http,
+    shell: bool,
+    model: Option<Arc<dyn Model>>,
     tools: BTreeMap<&'static str, Arc<Tool>>,
 }
 
 impl Builtin {
     /// The tools over what they may touch.
     pub fn new(allowed: Allowed) -> Result<Self, BadRoot> {
-        let described = files::tools().into_iter().chain([http::tool()]);
+        let files = files::tools().into_iter().chain(relocate::tools());
+        let described = files.chain([http::tool(), llm::tool(), shell::tool()]);
         Ok(Self {
             roots: Arc::new(Roots::open(&allowed.roots)?),
             http: http::Http::new(allowed.hosts),
+            shell: allowed.shell,
+            model: None,
             tools: described
                 .map(|(name, tool)| (name, Arc::new(tool)))
                 .collect(),
         })
+    }
+
+    /// The same, with a model that answers prompts.
+    #[must_use]
+    pub fn with_model(mut self, model: Arc<dyn Model>) -> Self {
+        self.model = Some(model);
+        self
     }
 
     fn tool(&self, name: &ToolName) -> Result<&Arc<Tool>, Failure> {
@@ -85,6 +103,10 @@ impl Tools for Builtin {
         let work = async {
             match call.tool.tool.as_str() {
                 "http" => self.http.call(&call.arguments, call.timeout).await,
+                "llm" => llm::call(self.model.as_ref(), &call.arguments, call.timeout).await,
+                "shell" => {
+                    shell::call(self.shell, &self.roots, &call.arguments, call.timeout).await
+                }
                 _ => files::call(&self.roots, &call.tool.tool, call.arguments.clone()).await,
             }
         };

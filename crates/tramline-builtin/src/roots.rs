@@ -92,6 +92,23 @@ impl Roots {
         ))
     }
 
+    /// The real path of a directory, for a program that is to work in it.
+    pub(crate) fn directory(&self, path: &str) -> Result<PathBuf, Failure> {
+        let (dir, inside) = self.place(path)?;
+        let root = self
+            .0
+            .iter()
+            .find(|root| std::ptr::eq(&raw const root.dir, dir));
+        let real = dir.canonicalize(&inside);
+        let (Some(root), Ok(real)) = (root, real) else {
+            return Err(self.outside(path, "is no directory in the allowed roots"));
+        };
+        if !dir.metadata(&real).is_ok_and(|about| about.is_dir()) {
+            return Err(self.outside(path, "is no directory"));
+        }
+        Ok(root.real.join(real))
+    }
+
     fn outside(&self, path: &str, why: &str) -> Failure {
         let roots: Vec<_> = self
             .0

@@ -5,6 +5,7 @@ use std::fmt;
 use tramline_expr::Value;
 
 /// Why a step did not succeed.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
     /// The kind, which decides about retrying and has a page of its own.
@@ -14,10 +15,12 @@ pub struct Failure {
     /// What the tool or the evaluator gave beside the message: content, position, last words on
     /// stderr.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
     pub data: Option<Value>,
 }
 
 /// The kinds of failure. Closed: a new one must find its page, its code and its retry rule.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureKind {

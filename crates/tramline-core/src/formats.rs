@@ -7,6 +7,7 @@ use crate::flaw::Flaw;
 use tramline_expr::Str;
 use yaml_graph::Document;
 
+pub mod beside;
 mod detect;
 pub mod document;
 mod flaws;
@@ -14,10 +15,12 @@ pub mod json_dag;
 mod lost;
 pub mod mermaid;
 pub mod pflow_ir;
+pub mod pflow_markdown;
 mod reference;
 pub mod scalar;
 mod sketch;
 pub mod sop_markdown;
+pub mod tool_plan;
 pub mod yaml_graph;
 mod yaml_text;
 
@@ -34,15 +37,28 @@ pub enum Format {
     Dag,
     /// Workflows as an IR in JSON.
     Ir,
+    /// Workflows as markdown.
+    Markdown,
 }
 
 impl Format {
+    /// The format that the name of a file tells, where it does, and what a workflow in it is
+    /// called that says no name of its own.
+    pub fn of_file(name: &str) -> (Option<Self>, &str) {
+        if let Some(name) = name.strip_suffix(".pflow.md") {
+            return (Some(Self::Markdown), name);
+        }
+        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+        (None, if stem.is_empty() { name } else { stem })
+    }
+
     /// What people call it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Yaml => "YAML graph",
             Self::Dag => "DAG",
             Self::Ir => "IR",
+            Self::Markdown => "markdown workflow",
         }
     }
 }
@@ -65,6 +81,8 @@ pub struct Hint<'a> {
     pub name: &'a str,
     /// The servers that are configured elsewhere.
     pub elsewhere: Elsewhere<'a>,
+    /// Where it lies, from the directory of the document that names it; empty if it is the first.
+    pub folder: &'a str,
 }
 
 impl Default for Hint<'_> {
@@ -73,6 +91,7 @@ impl Default for Hint<'_> {
             format: None,
             name: "workflow",
             elsewhere: Elsewhere::Configured(&[]),
+            folder: "",
         }
     }
 }
@@ -88,6 +107,14 @@ pub struct Read {
 
 /// Reads a document in any format.
 pub fn read(bytes: &[u8], hint: Hint<'_>) -> Result<Read, Vec<Flaw>> {
+    let by_content = hint.format.is_none() && pflow_markdown::is_one(bytes);
+    if by_content || hint.format == Some(Format::Markdown) {
+        let document = pflow_markdown::read(bytes, hint)?;
+        return Ok(Read {
+            format: Format::Markdown,
+            document,
+        });
+    }
     let tree = document::read(bytes)?;
     let format = match hint.format {
         Some(format) => format,
@@ -97,6 +124,7 @@ pub fn read(bytes: &[u8], hint: Hint<'_>) -> Result<Read, Vec<Flaw>> {
         Format::Yaml => yaml_graph::read_tree(&tree, hint.elsewhere)?,
         Format::Dag => json_dag::read_tree(&tree, hint)?,
         Format::Ir => pflow_ir::read_tree(&tree, hint)?,
+        Format::Markdown => pflow_markdown::read(bytes, hint)?,
     };
     Ok(Read { format, document })
 }

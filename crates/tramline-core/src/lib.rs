@@ -21,6 +21,7 @@ pub mod question;
 pub mod run;
 pub mod schema;
 pub mod scope;
+pub mod settings;
 pub mod sop;
 pub mod step;
 pub mod text;

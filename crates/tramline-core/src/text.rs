@@ -65,9 +65,112 @@ pub fn milliseconds(text: &str) -> Option<u64> {
     (ms <= MS_MAX).then_some(ms as u64)
 }
 
+/// The moment that a date or an RFC 3339 time names, in milliseconds since 1970. A date alone is
+/// its first moment in UTC.
+pub fn moment_ms(text: &str) -> Option<i64> {
+    let (date, time) = match text.trim().split_once(['T', 't', ' ']) {
+        None => (text.trim(), None),
+        Some((date, time)) => (date, Some(time)),
+    };
+    let [year, month, day] = numbers(date, '-', [4, 2, 2])?;
+    let day_of_1970 = days(year, month, day)?;
+    let ms = match time {
+        None => 0,
+        Some(time) => clock_ms(time)?,
+    };
+    Some(day_of_1970 * 86_400_000 + ms)
+}
+
+/// The milliseconds since midnight in UTC of a time with its offset.
+fn clock_ms(text: &str) -> Option<i64> {
+    let at = text.find(['Z', 'z', '+', '-'])?;
+    let offset_min = match text.split_at(at) {
+        (_, "Z" | "z") => 0,
+        (_, offset) => {
+            let [hours, minutes] = numbers(&offset[1..], ':', [2, 2])?;
+            let sign = if offset.starts_with('-') { -1 } else { 1 };
+            (hours < 24 && minutes < 60).then_some(sign * (hours * 60 + minutes))?
+        }
+    };
+    let (whole, fraction) = text[..at].split_once('.').unwrap_or((&text[..at], "0"));
+    let [hours, minutes, seconds] = numbers(whole, ':', [2, 2, 2])?;
+    // A leap second is the one after.
+    let sound = hours < 24 && minutes < 60 && seconds <= 60;
+    let digits = !fraction.is_empty() && fraction.bytes().all(|byte| byte.is_ascii_digit());
+    let fraction: f64 = format!("0.{fraction}").parse().ok()?;
+    (sound && digits).then_some(
+        ((hours * 60 + minutes - offset_min) * 60 + seconds) * 1_000 + (fraction * 1_000.0) as i64,
+    )
+}
+
+/// Numbers of so many digits each, and nothing else.
+fn numbers<const N: usize>(text: &str, between: char, digits: [usize; N]) -> Option<[i64; N]> {
+    let mut parts = text.split(between);
+    let mut found = [0; N];
+    for (number, digits) in found.iter_mut().zip(digits) {
+        let part = parts.next()?;
+        let plain = part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit());
+        *number = part.parse().ok().filter(|_| plain)?;
+    }
+    parts.next().is_none().then_some(found)
+}
+
+/// How many days after the first of 1970 a day is, in the Gregorian calendar.
+fn days(year: i64, month: i64, day: i64) -> Option<i64> {
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let in_month = match month {
+        4 | 6 | 9 | 11 => 30,
+        2 if leap => 29,
+        2 => 28,
+        1..=12 => 31,
+        _ => return None,
+    };
+    if !(1..=in_month).contains(&day) {
+        return None;
+    }
+    // Years that begin in March, so that the leap day is their last.
+    let (year, month) = if month > 2 {
+        (year, month - 3)
+    } else {
+        (year - 1, month + 9)
+    };
+    let before = year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    Some(before + (month * 153 + 2) / 5 + day - 1 - 719_468)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{milliseconds, nearest};
+    use super::{milliseconds, moment_ms, nearest};
+
+    #[test]
+    fn moments_are_read_and_slips_are_not() {
+        for (text, ms) in [
+            ("1970-01-01", 0),
+            ("2000-02-29", 951_782_400_000),
+            ("2026-11-16T05:00:00Z", 1_794_805_200_000),
+            ("2026-11-16T06:00:00.250+01:00", 1_794_805_200_250),
+            ("2026-11-15 22:30:00-06:30", 1_794_805_200_000),
+            ("1969-12-31", -86_400_000),
+        ] {
+            assert_eq!(moment_ms(text), Some(ms), "{text}");
+        }
+        for text in [
+            "",
+            "2026",
+            "2026-13-01",
+            "2026-02-29",
+            "2026-1-1",
+            "26-01-01",
+            "2026-01-01T00:00:00",
+            "2026-01-01T24:00:00Z",
+            "2026-01-01T00:00Z",
+            "2026-01-01T00:00:00.Z",
+            "x",
+            "2026-01-01T00:00:00+1:00",
+        ] {
+            assert_eq!(moment_ms(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn a_slip_is_understood_and_a_stranger_is_not() {

@@ -5,20 +5,47 @@ use crate::graph::Graph;
 use crate::ids::{NodeIx, RunId, Seq, StepNo};
 use crate::journal::{Entry, Item, Outcome};
 use crate::workflow::Action;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
 use serde::Serialize;
 use tramline_expr::{Map, Str, Value};
 
 mod write;
 
+/// The version of what a trace looks like. Fields are added under it; none is changed or taken away.
+pub const VERSION: u32 = 1;
+
+/// What the handle of a trace begins and ends with; between them is the run's id.
+const HANDLE: (&str, &str) = ("tramline://runs/", "/trace");
+
+/// The handle by which a run's trace can be asked for.
+pub fn handle(run: &RunId) -> String {
+    format!("{}{run}{}", HANDLE.0, HANDLE.1)
+}
+
+/// The run that a text names: by its id, or by the handle of its trace.
+pub fn run_of(text: &str) -> Option<RunId> {
+    let inside = text.strip_prefix(HANDLE.0);
+    let id = inside.and_then(|rest| rest.strip_suffix(HANDLE.1));
+    id.unwrap_or(text).parse().ok()
+}
+
 /// A run as it can be read afterwards.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Trace {
+    /// The version of this document: 1. Fields may be added under it.
+    pub trace_version: u32,
     /// Which run.
     pub run_id: String,
+    /// How it stands: running, paused, completed, failed, rejected or aborted.
+    pub status: &'static str,
     /// Of which workflow.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub workflow: Str,
     /// The caller's label.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub session: Option<Str>,
     /// When it began, in milliseconds since 1970.
     pub started_ms: i64,
@@ -27,6 +54,7 @@ pub struct Trace {
     /// How many events its journal holds.
     pub events: Seq,
     /// What it was given.
+    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))]
     pub input: Value,
     /// Its steps, in the order they were decided.
     pub steps: Vec<Step>,
@@ -36,17 +64,20 @@ pub struct Trace {
     /// Who took it over, and when.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resumed: Vec<Note>,
-    /// How it ended: `status`, and `result` or `error`.
+    /// How it ended: status, and result or error.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
     pub outcome: Option<Value>,
 }
 
 /// One step.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Step {
     /// Its number.
     pub step: StepNo,
     /// Where.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub node: Str,
     /// What kind of node that is.
     pub kind: &'static str,
@@ -67,15 +98,19 @@ pub struct Step {
     pub item: Option<Item>,
     /// What it worked on: a call's arguments, the items it is spread over, the run's input.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
     pub input: Option<Value>,
     /// The expression or the rules it evaluated.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
     pub expression: Option<Value>,
     /// The label it picked, if not the default one.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub label: Option<Str>,
     /// What it gave.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
     pub output: Option<Value>,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,6 +122,7 @@ pub struct Step {
 
 /// A question and its answer.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Asked {
     /// Where in the journal, as a caller names it.
     pub checkpoint: String,
@@ -96,6 +132,7 @@ pub struct Asked {
     pub kind: &'static str,
     /// About which node.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub node: Option<Str>,
     /// About which step.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -105,6 +142,7 @@ pub struct Asked {
     pub layer_index: Option<u32>,
     /// Why it is asked.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub reason: Option<Str>,
     /// What was said: `proceed`, `reject`, `retry` or `skip`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,8 +154,10 @@ pub struct Asked {
 
 /// Who, when and why.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Note {
     /// Who.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub by: Str,
     /// When.
     pub at_ms: i64,
@@ -127,6 +167,22 @@ pub struct Note {
 }
 
 impl Trace {
+    /// The JSON Schema of traces.
+    #[cfg(feature = "schema")]
+    pub fn json_schema() -> Value {
+        let mut schema = serde_json::Value::from(
+            schemars::generate::SchemaSettings::draft2020_12()
+                // What is left out where there is nothing is not required.
+                .for_serialize()
+                .into_generator()
+                .into_root_schema_for::<Self>(),
+        );
+        if let Some(root) = schema.as_object_mut() {
+            root.insert("title".into(), "Tramline trace".into());
+        }
+        schema.into()
+    }
+
     /// Renders a journal. `graph` is the run's graph with all its patches.
     pub fn of(run: &RunId, graph: &Graph, entries: &[Entry]) -> Self {
         write::trace(run, graph, entries)

@@ -56,6 +56,9 @@ pub struct Workflow {
 pub struct Node {
     /// Its name, unique in the graph.
     pub id: Str,
+    /// What it is for, in the author's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<Str>,
     /// What is done there.
     pub action: Action,
     /// How many of the ways in must have been taken.
@@ -83,6 +86,7 @@ impl Node {
     pub fn new(id: impl Into<Str>, action: Action) -> Self {
         Self {
             id: id.into(),
+            purpose: None,
             action,
             join: Join::Any,
             timeout_ms: None,

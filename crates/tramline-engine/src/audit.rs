@@ -92,13 +92,17 @@ impl Note {
 
 /// Writes notes down behind whoever makes them.
 #[derive(Clone)]
-pub struct Notebook(mpsc::Sender<Note>);
+pub struct Notebook {
+    queue: mpsc::Sender<Note>,
+    engine: Engine,
+}
 
 impl Notebook {
     /// Takes a note. It is on the disk soon.
     pub fn note(&self, note: Note) {
-        if let Err(mpsc::error::TrySendError::Full(note)) = self.0.try_send(note) {
-            let queue = self.0.clone();
+        let note = self.engine.discreet_note(note);
+        if let Err(mpsc::error::TrySendError::Full(note)) = self.queue.try_send(note) {
+            let queue = self.queue.clone();
             tokio::spawn(async move { queue.send(note).await });
         }
     }
@@ -113,12 +117,15 @@ impl Engine {
             let writing = write(store, queue, stop);
             writing.await;
         });
-        Notebook(sender)
+        Notebook {
+            queue: sender,
+            engine: self.clone(),
+        }
     }
 
     /// Writes a note at once.
     pub async fn note(&self, note: Note) -> Result<(), Fault> {
-        Ok(put(self.store(), &note).await?)
+        Ok(put(self.store(), &self.discreet_note(note)).await?)
     }
 
     /// The notes since a moment, of one run if one is named, oldest first.

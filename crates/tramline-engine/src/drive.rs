@@ -15,8 +15,7 @@ use futures_util::stream::FuturesUnordered;
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::time::Sleep;
 use tokio_util::sync::CancellationToken;
 use tramline_core::expr::Limits;
@@ -33,10 +32,11 @@ mod calls;
 mod finish;
 mod policy;
 mod spread;
+mod standing;
 mod time;
 
-/// How long recorded events wait for more before they are sent, when nothing needs them sent.
-const PATIENCE: Duration = Duration::from_millis(5);
+use standing::PATIENCE;
+pub(crate) use standing::Rest;
 
 /// How a drive ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -134,9 +134,12 @@ impl Driver {
     }
 
     /// Drives until the run ends or pauses, and everything about that is durable.
-    pub(crate) async fn drive(mut self) -> Result<Ended, Fault> {
+    pub(crate) async fn drive(mut self) -> (Result<Ended, Fault>, Rest) {
         self.set_alarms();
         let ended = self.turn().await;
+        if ended.is_ok() {
+            self.tell_where_we_are();
+        }
         for call in self.calls.values() {
             call.cancel.cancel();
         }
@@ -149,19 +152,30 @@ impl Driver {
                     .await;
             });
         }
-        ended
+        let rest = Rest {
+            bytes: self.ledger.bytes,
+            held: self.ledger.held,
+            is_durable: self.ledger.is_settled(),
+            run: self.run,
+        };
+        (ended, rest)
     }
 
     async fn turn(&mut self) -> Result<Ended, Fault> {
         loop {
+            // What was let go of is for others to go on with.
+            if !self.ledger.held
+                && self.ledger.is_settled()
+                && let Some(ended) = self.ended()
+            {
+                return Ok(ended);
+            }
             self.give_way().await?;
             let decided = self.decide()?;
-            self.live.known.store(self.run.seq, Ordering::Release);
-            if self.ledger.durable > 0 {
-                self.live.kept.store(true, Ordering::Release);
-            }
+            self.tell_where_we_are();
             if self.is_urgent(decided) {
-                self.ledger.send(&self.run);
+                let rests = decided && !self.stopping && self.is_at_rest();
+                self.ledger.send(&self.run, rests);
                 self.waiting_since = None;
             }
             self.release_held();
@@ -173,44 +187,6 @@ impl Driver {
             }
             self.wait().await?;
         }
-    }
-
-    /// Whether what is recorded must be sent now. What only reads need not wait for the disk, so
-    /// a run of such calls syncs once at its end, or whenever [`PATIENCE`] is over.
-    fn is_urgent(&mut self, decided: bool) -> bool {
-        let asked_for = !decided
-            || self.heard
-            || self.stopping
-            || !self.held.is_empty()
-            || !self.run.pauses.is_empty()
-            || self.run.outcome.is_some();
-        if asked_for || !self.ledger.is_waiting() {
-            return asked_for;
-        }
-        self.waiting_since
-            .get_or_insert_with(Instant::now)
-            .elapsed()
-            >= PATIENCE
-    }
-
-    /// How the run stands, if there is nothing to wait for.
-    fn ended(&self) -> Option<Ended> {
-        if let Some(outcome) = &self.run.outcome {
-            return Some(Ended::Finished(outcome.clone()));
-        }
-        if self.stopping {
-            return Some(Ended::Stopped);
-        }
-        let paused = self.run.is_paused() && self.under_way.is_empty();
-        paused.then(|| {
-            Ended::Paused(
-                self.run
-                    .pauses
-                    .iter()
-                    .map(|(at, pause)| (*at, pause.clone()))
-                    .collect(),
-            )
-        })
     }
 
     /// Decides and carries out all that needs no waiting. False when the ledger filled up first.
@@ -370,9 +346,10 @@ impl Driver {
         // The deadline moves only with pauses and once it has struck.
         self.deadline = (self.run.pauses.is_empty() && !deadline.is_elapsed()).then_some(deadline);
         match woken {
-            Woken::Sent(Ok(())) if self.heard => self.absorb().await,
+            Woken::Sent(Ok(())) if self.heard && self.ledger.held => self.absorb().await,
             Woken::Sent(Ok(())) | Woken::Late => Ok(()),
             Woken::Sent(Err(AppendError::Moved { .. })) => self.rebase().await,
+            Woken::Sent(Err(AppendError::Elsewhere { owner })) => self.shut_out(owner).await,
             Woken::Sent(Err(AppendError::Store(fault))) => Err(fault.into()),
             Woken::Came(came) => self.came(came),
             Woken::Word => self.absorb().await,

@@ -5,14 +5,15 @@
 
 use crate::clock;
 use crate::fault::Fault;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, status};
 use crate::policy::Policy;
 use crate::seams::{Page, RunFilter, Store, Tools, Workflows};
+use crate::settings::{Discreet, Settings};
 use crate::shelf::Shelf;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tramline_core::Str;
@@ -20,10 +21,12 @@ use tramline_core::graph::Patch;
 use tramline_core::ids::{Checkpoint, RunId, Seq};
 use tramline_core::journal::{Answer, Entry, Event, Outcome, Parent, Pause, Started};
 use tramline_core::run::Run;
+use tramline_core::trace::Trace;
 
 mod child;
 mod close;
 mod debug;
+mod discreet;
 mod expiry;
 mod follow;
 mod fork;
@@ -32,8 +35,10 @@ mod hold;
 mod load;
 mod options;
 mod quota;
+mod retention;
 mod say;
 mod start;
+mod warm;
 
 pub(crate) use child::{Called, ChildCall};
 pub use debug::At;
@@ -41,11 +46,12 @@ pub use expiry::over;
 pub use follow::Follow;
 pub use fork::{Branch, Branched, Effects};
 pub use guided::{Guide, ToolCall, Went};
-pub use hold::Handle;
+pub use hold::{Handle, Said};
 pub use load::Loaded;
 pub use options::{Options, Scratch};
 pub use quota::Quota;
-pub use start::Start;
+pub use retention::{Pruned, Retention};
+pub use start::{Owner, Start};
 
 /// Runs workflows. Clones share everything.
 #[derive(Clone)]
@@ -66,6 +72,7 @@ pub(crate) struct Inner {
     times: expiry::Times,
     counted: quota::Counted,
     guided: guided::Hot,
+    warm: warm::Warm,
 }
 
 /// A run that this process drives.
@@ -79,6 +86,44 @@ pub(crate) struct Live {
     pub(crate) kept: AtomicBool,
     /// How many are trying to append to its journal; the driver gives way to them.
     pub(crate) wants: AtomicU64,
+    /// What became of the answers that its driver brings.
+    pub(crate) speech: watch::Sender<Speech>,
+    /// Whether its driver has let go of it and is about to leave.
+    pub(crate) leaves: AtomicBool,
+}
+
+/// What became of the answers that a driver brings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Speech {
+    /// It brings none.
+    #[default]
+    None,
+    /// They are not durable yet.
+    Pending,
+    /// They are in the journal.
+    Heard,
+    /// They never got there.
+    Lost,
+}
+
+impl Live {
+    /// Says what became of the answers, if that was open.
+    pub(crate) fn heard(&self, speech: Speech) {
+        self.speech.send_if_modified(|now| {
+            let pending = *now == Speech::Pending;
+            if pending {
+                *now = speech;
+            }
+            pending
+        });
+    }
+
+    /// Waits until it is known what became of the answers.
+    async fn settled(&self) -> Speech {
+        let mut speech = self.speech.subscribe();
+        let settled = speech.wait_for(|now| *now != Speech::Pending).await;
+        settled.map_or(Speech::Lost, |now| *now)
+    }
 }
 
 impl Engine {
@@ -94,6 +139,10 @@ impl Engine {
         workflows: Arc<dyn Workflows>,
         options: Options,
     ) -> Self {
+        let tools = match &options.settings {
+            Some(settings) => Arc::new(Discreet::new(tools, settings.clone())),
+            None => tools,
+        };
         Self(Arc::new(Inner {
             store,
             tools,
@@ -108,11 +157,14 @@ impl Engine {
             times: Default::default(),
             counted: Default::default(),
             guided: Default::default(),
+            warm: Default::default(),
         }))
     }
 
     /// Begins a run. It is driven by this process from now on.
-    pub async fn start(&self, start: Start) -> Result<Handle, Fault> {
+    pub async fn start(&self, mut start: Start) -> Result<Handle, Fault> {
+        start.input = self.discreet(start.input).await;
+        self.is_discreet(&*start.graph.workflow)?;
         self.note_ttl(start.ttl_ms).await?;
         let _room = self.room().await?;
         let at_ms = clock::now_ms();
@@ -178,17 +230,10 @@ impl Engine {
         by: Str,
         why: Option<String>,
     ) -> Result<(), Fault> {
+        let (answer, why) = self.discreet_answer(answer, why).await;
         self.say(&asked.run, |run| {
             if !run.pauses.contains_key(&asked.seq) {
-                let point = |seq: &Seq| Checkpoint {
-                    run: run.id.clone(),
-                    seq: *seq,
-                };
-                let current = run.pauses.keys().map(point).collect();
-                return Err(Fault::Stale {
-                    asked: asked.clone(),
-                    current,
-                });
+                return Err(stale(run, asked.seq));
             }
             let (answer, by, why) = (answer.clone(), by.clone(), why.clone());
             Ok(Event::Answered {
@@ -215,6 +260,7 @@ impl Engine {
 
     /// Extends a run's graph.
     pub async fn amend(&self, id: &RunId, patch: Patch, by: Str) -> Result<(), Fault> {
+        self.is_discreet(&patch)?;
         self.say(id, |_| {
             Ok(Event::Amended {
                 patch: patch.clone(),
@@ -258,6 +304,14 @@ impl Engine {
         self.0.load(id).await
     }
 
+    /// A run as it can be read, whole.
+    pub async fn trace(&self, id: &RunId) -> Result<Trace, Fault> {
+        let Loaded { run, entries, .. } = self.load(id).await?;
+        let mut trace = Trace::of(id, &run.graph, &entries);
+        trace.status = status(&run).as_str();
+        Ok(trace)
+    }
+
     pub(crate) fn options(&self) -> &Options {
         &self.0.options
     }
@@ -277,10 +331,26 @@ impl Engine {
         &self.0.options.policy
     }
 
-    /// The tools behind the engine.
+    /// The settings, if there are any to be had.
+    pub fn settings(&self) -> Option<&Settings> {
+        self.0.options.settings.as_ref()
+    }
+
+    /// The tools behind the engine. What they answer holds no known secret.
     pub fn tools(&self) -> &Arc<dyn Tools> {
         &self.0.tools
     }
+}
+
+/// Why what a run does not ask any more cannot be answered.
+pub(crate) fn stale(run: &Run, asked: Seq) -> Fault {
+    let point = |seq: Seq| Checkpoint {
+        run: run.id.clone(),
+        seq,
+    };
+    let current = run.pauses.keys().copied().map(point).collect();
+    let asked = point(asked);
+    Fault::Stale { asked, current }
 }
 
 /// The paused runs that a run waits for.

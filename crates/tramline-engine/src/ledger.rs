@@ -6,7 +6,7 @@
 
 use crate::clock;
 use crate::fault::Fault;
-use crate::seams::{Append, AppendError, Head, Status, Store};
+use crate::seams::{Append, AppendError, Head, Hold, Status, Store};
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use tramline_core::ids::Seq;
@@ -25,6 +25,10 @@ pub(crate) struct Ledger {
     pub(crate) durable: Seq,
     /// The bytes of the whole journal.
     pub(crate) bytes: u64,
+    /// Whether the claim on the run is ours, as far as what is durable says.
+    pub(crate) held: bool,
+    /// What the batch under way says of the claim.
+    hold: Hold,
     sent: Vec<Entry>,
     recorded: Vec<Entry>,
     body: Vec<u8>,
@@ -32,12 +36,16 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
+    /// A ledger for a run that is not claimed. Its first batch claims it, unless nobody needs to
+    /// drive the run after that.
     pub(crate) fn new(store: Arc<dyn Store>, durable: Seq, bytes: u64) -> Self {
         let (sent, recorded, body) = (Vec::new(), Vec::new(), Vec::new());
         Self {
             store,
             durable,
             bytes,
+            held: false,
+            hold: Hold::Keep,
             sent,
             recorded,
             body,
@@ -63,6 +71,16 @@ impl Ledger {
             run.apply(entry).map_err(|illegal| damaged(run, &illegal))?;
         }
         Ok(seq)
+    }
+
+    /// Records what somebody says of a run, if it may follow what came before. Both run and ledger
+    /// are of no use if it may not.
+    pub(crate) fn say(&mut self, run: &mut Run, event: Event) -> Result<(), Fault> {
+        match self.record(run, event) {
+            Ok(_) => Ok(()),
+            Err(Fault::Damaged { message, .. }) => Err(Fault::Refused(message)),
+            Err(fault) => Err(fault),
+        }
     }
 
     fn write(&mut self, entry: Entry) -> Result<(), TooLarge> {
@@ -93,11 +111,17 @@ impl Ledger {
         self.sending.is_some()
     }
 
-    /// Begins to send what is recorded, unless a batch is under way.
-    pub(crate) fn send(&mut self, run: &Run) {
+    /// Begins to send what is recorded, unless a batch is under way. A run that rests after it is
+    /// let go of with it.
+    pub(crate) fn send(&mut self, run: &Run, rests: bool) {
         if self.sending.is_some() || self.recorded.is_empty() {
             return;
         }
+        self.hold = match (rests || run.outcome.is_some(), self.held) {
+            (true, true) => Hold::Give,
+            (false, false) => Hold::Take,
+            (true, false) | (false, true) => Hold::Keep,
+        };
         self.sent = std::mem::take(&mut self.recorded);
         let append = Append {
             run: run.id.clone(),
@@ -105,13 +129,10 @@ impl Ledger {
             last: self.sent.last().map_or(self.durable, |entry| entry.seq),
             body: std::mem::take(&mut self.body),
             head: head(run),
+            hold: self.hold,
         };
         let store = Arc::clone(&self.store);
-        self.sending = Some(if append.seen == 0 {
-            Box::pin(async move { store.begin(append).await })
-        } else {
-            Box::pin(async move { store.append(append).await })
-        });
+        self.sending = Some(Box::pin(async move { store.append(append).await }));
     }
 
     /// Waits for the batch under way. Cancel-safe: what was not awaited to its end goes on.
@@ -124,6 +145,11 @@ impl Ledger {
         if done.is_ok() {
             self.durable = self.sent.last().map_or(self.durable, |entry| entry.seq);
             self.sent.clear();
+            match self.hold {
+                Hold::Keep => {}
+                Hold::Take => self.held = true,
+                Hold::Give => self.held = false,
+            }
         }
         done
     }

@@ -15,6 +15,8 @@ pub mod policy;
 mod recover;
 mod replay;
 pub mod seams;
+pub mod search;
+pub mod settings;
 mod shelf;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -23,14 +25,15 @@ mod toolbox;
 
 pub use drive::Ended;
 pub use engine::{
-    At, Branch, Branched, Effects, Engine, Follow, Guide, Handle, Loaded, Options, Quota, Scratch,
-    Start, ToolCall, Went, over,
+    At, Branch, Branched, Effects, Engine, Follow, Guide, Handle, Loaded, Options, Owner, Pruned,
+    Quota, Retention, Said, Scratch, Start, ToolCall, Went, over,
 };
 pub use fault::Fault;
 pub use ledger::status;
 pub use policy::{Pattern, Policy};
 pub use recover::Recovered;
 pub use replay::Replayed;
+pub use settings::Settings;
 pub use shelf::Shelf;
 pub use throttle::{Rate, Throttle};
 pub use toolbox::Toolbox;

@@ -89,31 +89,36 @@ impl Pattern {
         &self.0
     }
 
-    /// Goes back to the last `*` only, so the work is bounded by the two lengths multiplied.
     fn fits(&self, name: &str) -> bool {
-        let (pattern, name) = (self.0.as_bytes(), name.as_bytes());
-        let (mut at, mut seen) = (0, 0);
-        let mut star: Option<(usize, usize)> = None;
-        while seen < name.len() {
-            match (pattern.get(at), star) {
-                (Some(b'*'), _) => {
-                    star = Some((at, seen));
-                    at += 1;
-                }
-                (Some(byte), _) if *byte == name[seen] => {
-                    at += 1;
-                    seen += 1;
-                }
-                (_, Some((back, from))) => {
-                    star = Some((back, from + 1));
-                    at = back + 1;
-                    seen = from + 1;
-                }
-                (_, None) => return false,
-            }
-        }
-        pattern[at..].iter().all(|byte| *byte == b'*')
+        fits(&self.0, name)
     }
+}
+
+/// Whether a text in which `*` stands for anything fits a name. Goes back to the last `*` only, so
+/// the work is bounded by the two lengths multiplied.
+pub(crate) fn fits(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
+    let (mut at, mut seen) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while seen < name.len() {
+        match (pattern.get(at), star) {
+            (Some(b'*'), _) => {
+                star = Some((at, seen));
+                at += 1;
+            }
+            (Some(byte), _) if *byte == name[seen] => {
+                at += 1;
+                seen += 1;
+            }
+            (_, Some((back, from))) => {
+                star = Some((back, from + 1));
+                at = back + 1;
+                seen = from + 1;
+            }
+            (_, None) => return false,
+        }
+    }
+    pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
 impl fmt::Display for Pattern {

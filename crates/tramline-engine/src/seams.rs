@@ -1,17 +1,22 @@
-//! The seams: where runs are kept, what can be called, what completes text, what has a name.
+//! The seams: where runs are kept, what can be called, what completes text, what tells
+//! meanings, what has a name, what seals secrets.
 //!
 //! Few methods, plain data. Each has an in-memory fake and a contract suite in `testing`, and
 //! every implementation passes that suite.
 
+mod embedder;
 mod model;
+mod sealer;
 mod store;
 mod tools;
 mod workflows;
 
+pub use embedder::Embedder;
 pub use model::{Answer, Message, Model, Prompt, Role};
+pub use sealer::{SealFault, Sealer};
 pub use store::{
-    Append, AppendError, Chunk, Claim, Head, Page, RunFilter, RunRow, Status, Store, StoreFault,
-    Usage,
+    Append, AppendError, Chunk, Claim, Head, Hold, Page, RunFilter, RunRow, Status, Store,
+    StoreFault, Usage,
 };
 pub use tools::{Call, Hints, Listing, Progress, Tool, Tools};
 pub use workflows::{Callable, Workflows};

@@ -52,11 +52,16 @@ pub const MAX_CONCURRENT: u32 = 64;
 /// Gives the value of an environment variable.
 pub type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
+/// Takes what may not be seen out of a text.
+pub type Redact = Arc<dyn Fn(&str) -> String + Send + Sync>;
+
 /// The bounds within which servers are kept.
 #[derive(Clone)]
 pub struct Options {
     /// Where `${VAR}` and the few inherited variables come from.
     pub lookup: Lookup,
+    /// Takes secrets out of what servers write beside their answers, before any of it is cut.
+    pub redact: Redact,
     /// How long a handshake may take, and then a listing.
     pub start_timeout: Duration,
     /// After a call that timed out, how long the server has to show that it still answers.
@@ -81,6 +86,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             lookup: Arc::new(|name| std::env::var(name).ok()),
+            redact: Arc::new(str::to_owned),
             start_timeout: START_TIMEOUT,
             ping_timeout: Duration::from_secs(5),
             answer_bytes_max: ANSWER_BYTES_MAX,

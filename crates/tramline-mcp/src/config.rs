@@ -12,7 +12,7 @@ use tramline_core::Str;
 mod expand;
 mod read;
 
-pub use expand::{Unset, expand};
+pub use expand::{SETTING, Unset, expand, unset};
 pub use read::{read, read_servers};
 
 /// How one downstream server is started or reached.
@@ -37,6 +37,43 @@ pub struct ServerConfig {
     /// Kept in the configuration but not to be started.
     #[serde(default)]
     pub disabled: bool,
+}
+
+impl ServerConfig {
+    /// The settings that it names.
+    pub fn settings(&self) -> Vec<Str> {
+        let texts: Vec<&str> = match &self.reach {
+            Reach::Stdio {
+                command,
+                args,
+                env,
+                cwd,
+            } => {
+                let all = args
+                    .iter()
+                    .chain(env.values())
+                    .chain(cwd)
+                    .map(String::as_str);
+                all.chain([command.as_str()]).collect()
+            }
+            Reach::Http { url, headers, .. } => {
+                let all = headers.values().map(String::as_str);
+                all.chain([url.as_str()]).collect()
+            }
+        };
+        let named = std::cell::RefCell::new(std::collections::BTreeSet::new());
+        for text in texts {
+            let noted = |name: &str| {
+                named
+                    .borrow_mut()
+                    .extend(name.strip_prefix(SETTING).map(Str::from));
+                Some(String::new())
+            };
+            // Every name has a value here, so nothing is unset.
+            let _ = expand(text, &noted);
+        }
+        named.into_inner().into_iter().collect()
+    }
 }
 
 /// A program to start or an address to call.

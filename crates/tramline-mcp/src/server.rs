@@ -36,7 +36,7 @@ mod underway;
 
 pub use about::About;
 pub use conduct::Conduct;
-pub use http::{Http, HttpFault, Named};
+pub use http::{Beside, Http, HttpFault, Named};
 pub use offer::NameTaken;
 pub use toolset::{Toolset, UnknownToolset};
 

@@ -15,7 +15,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tramline_core::ids::RunId;
-use tramline_engine::seams::{Append, Head, Status, Store};
+use tramline_engine::seams::{Append, Head, Hold, Status, Store};
 use tramline_store::Sqlite;
 
 const BODY_BYTES: usize = 2_048;
@@ -212,6 +212,7 @@ fn chunk(run: &RunId, seen: u64) -> Append {
             started_ms: 1,
             updated_ms: seen as i64,
         },
+        hold: Hold::Keep,
     }
 }
 

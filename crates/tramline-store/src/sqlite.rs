@@ -19,15 +19,16 @@ mod writer;
 
 use async_trait::async_trait;
 use desk::Desks;
-use faults::file_fault;
+use faults::{Trouble, file_fault};
 use owner::Owners;
 use place::Place;
+use rusqlite::Connection;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::watch::Receiver;
 use tramline_core::ids::{RunId, Seq};
 use tramline_engine::seams::{
-    Append, AppendError, Chunk, Claim, Page, RunFilter, RunRow, Store, StoreFault, Usage,
+    Append, AppendError, Chunk, Claim, Hold, Page, RunFilter, RunRow, Store, StoreFault, Usage,
 };
 use watch::Ticks;
 use writer::{Care, Writer};
@@ -51,6 +52,11 @@ impl Sqlite {
     /// Opens the database in a data directory, making both where needed.
     pub fn open(dir: &Path) -> Result<Self, StoreFault> {
         Self::at(Place::disk(dir))
+    }
+
+    /// Whether a data directory has a database.
+    pub fn is_at(dir: &Path) -> bool {
+        Place::is_at(dir)
     }
 
     /// A database that is gone when it is dropped.
@@ -95,41 +101,52 @@ impl Drop for Sqlite {
     }
 }
 
+/// Appends a chunk and does to the claim what it says, both or neither.
+fn append_and_hold(
+    conn: &Connection,
+    owners: &Owners,
+    append: &Append,
+    claimant: Option<(String, bool)>,
+) -> Result<Result<(), AppendError>, Trouble> {
+    let (run, over) = (&append.run, append.head.status.is_over());
+    let takes = append.hold == Hold::Take;
+    if let Some((name, fresh)) = claimant.as_ref().filter(|_| takes) {
+        if *fresh {
+            claims::clear_dead(conn, owners)?;
+        }
+        if let Some(owner) = claims::holder(conn, owners, run, name)? {
+            return Ok(Err(AppendError::Elsewhere { owner }));
+        }
+    }
+    if let Err(last) = journal::append(conn, append)? {
+        return Ok(Err(AppendError::Moved { last }));
+    }
+    match claimant {
+        // Whoever held it: nobody drives what is over.
+        _ if over => claims::clear(conn, run)?,
+        Some((name, _)) if takes => claims::put(conn, run, &name)?,
+        Some((name, _)) => claims::release(conn, run, &name)?,
+        None => {}
+    }
+    Ok(Ok(()))
+}
+
 #[async_trait]
 impl Store for Sqlite {
     async fn append(&self, append: Append) -> Result<(), AppendError> {
         journal::check(&append)?;
         let bytes = append.body.len();
+        let claimant = match append.hold {
+            Hold::Take => Some(self.own_name()?),
+            Hold::Give => self.owners.known().map(|name| (name, false)),
+            Hold::Keep => None,
+        };
+        let owners = Arc::clone(&self.owners);
         self.writer
             .submit(bytes, Care::Durable, move |conn| {
-                let appended = journal::append(conn, &append)?;
-                if appended.is_ok() && append.head.status.is_over() {
-                    claims::clear(conn, &append.run)?;
-                }
-                Ok(appended)
+                append_and_hold(conn, &owners, &append, claimant)
             })
             .await?
-            .map_err(|last| AppendError::Moved { last })
-    }
-
-    async fn begin(&self, append: Append) -> Result<(), AppendError> {
-        journal::check(&append)?;
-        let (bytes, owners) = (append.body.len(), Arc::clone(&self.owners));
-        let (name, fresh) = self.own_name()?;
-        self.writer
-            .submit(bytes, Care::Durable, move |conn| {
-                if fresh {
-                    claims::clear_dead(conn, &owners)?;
-                }
-                let appended = journal::append(conn, &append)?;
-                // A run that is over before its first word is kept was never to be driven.
-                if appended.is_ok() && !append.head.status.is_over() {
-                    claims::claim(conn, &owners, &append.run, &name)?;
-                }
-                Ok(appended)
-            })
-            .await?
-            .map_err(|last| AppendError::Moved { last })
     }
 
     async fn read(&self, run: &RunId, after: Seq) -> Result<Vec<Chunk>, StoreFault> {

@@ -31,7 +31,9 @@ mod report;
 mod run;
 mod runs;
 mod serve;
+mod settings;
 mod sop;
+mod trace;
 
 /// Puts AI agents on tracks: workflows of MCP tools that run, pause, survive a crash and can be
 /// read afterwards.
@@ -53,6 +55,9 @@ struct Common {
     /// Where runs are kept [default: the user's data directory]
     #[arg(long, global = true, env = "TRAMLINE_DATA_DIR", value_name = "DIR")]
     data_dir: Option<PathBuf>,
+    /// The key that settings are sealed with [default: settings.key where runs are kept]
+    #[arg(long, global = true, env = "TRAMLINE_KEY_FILE", value_name = "FILE")]
+    key_file: Option<PathBuf>,
     /// Print JSON for scripts
     #[arg(long, global = true)]
     json: bool,
@@ -73,6 +78,9 @@ struct Reach {
     /// A host that `http` may call: api.example.com, *.example.com, localhost:8080
     #[arg(long = "allow-host", value_name = "HOST")]
     hosts: Vec<HostPattern>,
+    /// Let `shell` run commands in the allowed directories
+    #[arg(long)]
+    allow_shell: bool,
 }
 
 #[derive(Subcommand)]
@@ -97,6 +105,10 @@ enum Verb {
     Sop(sop::SopVerb),
     /// Print what was commanded, by whom, why and with what result
     Audit(audit::Audit),
+    /// Print a run as one JSON document, or write it into a file
+    Trace(trace::Tracing),
+    /// Keep the keys and secrets that documents and servers name
+    Settings(settings::Settings),
     /// Evaluate a JSONata expression or a JSON Logic rule
     Eval(eval::Eval),
     /// Explain an error code
@@ -203,12 +215,15 @@ impl Common {
             data_dir: Some(self.data_dir.clone().unwrap_or_else(default_data_dir)),
             roots: or(&reach.roots, file.roots),
             hosts,
+            shell: reach.allow_shell || file.shell,
             mcp_config: reach.mcp_config.clone().or(file.mcp_config),
             file: reach.config.clone(),
             policy: file.policy,
             control: file.control,
             quota: file.quota,
+            retention: file.retention,
             throttle: file.throttle,
+            key_file: self.key_file.clone(),
             ..Config::default()
         })
     }
@@ -230,6 +245,8 @@ pub fn main() -> ExitCode {
         Verb::Replay(verb) => on_one_thread(replay::main(common, verb)),
         Verb::Sop(verb) => on_one_thread(sop::main(common, verb)),
         Verb::Audit(verb) => on_one_thread(audit::main(common, verb)),
+        Verb::Trace(verb) => on_one_thread(trace::main(common, verb)),
+        Verb::Settings(verb) => on_one_thread(settings::main(common, verb)),
         Verb::Eval(verb) => on_one_thread(eval::main(common, verb)),
         Verb::Explain(verb) => explain::main(&verb, json),
         Verb::Completions(verb) => completions::main(&verb),

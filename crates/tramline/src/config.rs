@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tramline_builtin::HostPattern;
 use tramline_core::{Map, Str, Value};
-use tramline_engine::{Policy, Quota, Rate};
+use tramline_engine::{Policy, Quota, Rate, Retention};
 use tramline_mcp::server::Conduct;
 
 mod file;
@@ -32,6 +32,8 @@ pub struct Config {
     pub roots: Vec<PathBuf>,
     /// The hosts that `http` may call.
     pub hosts: Vec<HostPattern>,
+    /// Whether `shell` may run commands.
+    pub shell: bool,
     /// The clients' usual JSON with more servers.
     pub mcp_config: Option<PathBuf>,
     /// More servers, as entries of that JSON.
@@ -48,8 +50,12 @@ pub struct Config {
     pub control: Control,
     /// How much room all runs have.
     pub quota: Quota,
+    /// Which runs that are over are kept.
+    pub retention: Retention,
     /// How often tools may be called.
     pub throttle: Vec<Rate>,
+    /// The file with the key that settings are sealed with; nothing means one beside the runs.
+    pub key_file: Option<PathBuf>,
 }
 
 /// How runs that agents bring are treated.
@@ -96,6 +102,13 @@ impl Config {
     #[must_use]
     pub fn host(mut self, host: HostPattern) -> Self {
         self.hosts.push(host);
+        self
+    }
+
+    /// `shell` may run commands in the allowed directories.
+    #[must_use]
+    pub fn allow_shell(mut self) -> Self {
+        self.shell = true;
         self
     }
 

@@ -37,6 +37,7 @@
 //! an example for each use in `examples/`.
 
 pub mod cli;
+pub mod companions;
 pub mod config;
 pub mod library;
 pub mod wire;

@@ -3,11 +3,12 @@
 //! Thin over [`Engine`] and [`House`](crate::wire::House): everything here is a word for something
 //! that they do.
 
+use crate::companions;
 use crate::config::{Config, read_document};
 use crate::wire::{self, House, Origin};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
-use tramline_core::formats::{self, Elsewhere, Hint};
+use tramline_core::formats::{self, Elsewhere, Format, Hint};
 use tramline_core::graph::Graph;
 use tramline_core::ids::RunId;
 use tramline_core::text::nearest;
@@ -89,15 +90,20 @@ impl Tramline {
             ..Hint::default()
         };
         // Formats whose workflows say no name are called after their file.
-        let stem = path.as_deref().and_then(Path::file_stem);
-        let stem = stem.map(|stem| stem.to_string_lossy());
-        if let Some(stem) = &stem {
-            hint.name = stem;
+        let file = path.as_deref().and_then(Path::file_name);
+        let file = file.map(|file| file.to_string_lossy());
+        if let Some(file) = &file {
+            (hint.format, hint.name) = Format::of_file(file);
         }
-        let read = match formats::read(bytes, hint) {
+        let mut read = match formats::read(bytes, hint) {
             Ok(read) => read.document,
             Err(flaws) => return Err(Error::Flawed { path, flaws }),
         };
+        if let Some(file) = &path
+            && let Err(flaws) = companions::read(file, &mut read, hint.elsewhere)
+        {
+            return Err(Error::Flawed { path, flaws });
+        }
         let origin = path.as_deref().map_or(Value::Null, |path| {
             Origin::of(path, &self.0.config).to_value()
         });
@@ -130,8 +136,9 @@ impl Tramline {
             return Err(NameTaken::TwoGraphs(twice[0].clone()).into());
         }
         let servers = wire::servers(&self.0.config, reads())?;
+        wire::tell_users(&self.0.house.settings, &servers);
         self.0.house.servers.replace(servers);
-        let graphs = all.iter().flat_map(Document::graphs);
+        let graphs = all.iter().flat_map(Document::callables);
         let callables = graphs.map(|(graph, origin)| Callable { graph, origin });
         self.0.house.shelf.replace(callables);
         Ok(())

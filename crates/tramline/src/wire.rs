@@ -10,12 +10,17 @@ use tramline_builtin::{Allowed, Builtin, SERVER};
 use tramline_core::formats::yaml_graph::Document;
 use tramline_core::run::Run;
 use tramline_core::{Str, Value};
+use tramline_engine::Settings;
 use tramline_engine::seams::{Callable, Store, Tools};
 use tramline_engine::{Engine, Options, Scratch, Shelf, Throttle, Toolbox};
 use tramline_mcp::client::{self, Servers};
 use tramline_mcp::config::{ConfigFlaw, ServerConfig, read, read_servers};
 use tramline_mcp::server::About;
 use tramline_store::Sqlite;
+use tramline_vault::Vault;
+
+/// The file with the key that settings are sealed with, in the data directory.
+const KEY_FILE: &str = "settings.key";
 
 /// An engine with what stands behind it.
 pub struct House {
@@ -27,6 +32,8 @@ pub struct House {
     pub shelf: Arc<Shelf>,
     /// The tools that need no server.
     pub builtin: Arc<Builtin>,
+    /// What servers and documents name and never hold.
+    pub settings: Settings,
 }
 
 /// What can be called, without anything to run it.
@@ -36,6 +43,8 @@ pub struct Equipment {
     pub servers: Arc<Servers>,
     /// The tools that need no server.
     pub builtin: Arc<Builtin>,
+    /// What servers name and never hold.
+    pub settings: Settings,
 }
 
 /// Why the parts could not be put together.
@@ -126,19 +135,76 @@ pub fn servers<'d>(
     Ok(servers.into_values().collect())
 }
 
+/// Says which servers name which settings, for whoever looks at a setting.
+pub fn tell_users(settings: &Settings, servers: &[ServerConfig]) {
+    let named = servers.iter().flat_map(|server| {
+        let keys = server.settings().into_iter();
+        keys.map(|key| (key, format!("server {}", server.name)))
+    });
+    settings.told_users(named.collect());
+}
+
+fn store(config: &Config) -> Result<Arc<dyn Store>, Trouble> {
+    Ok(match &config.data_dir {
+        Some(dir) => Arc::new(Sqlite::open(dir)?),
+        None => Arc::new(Sqlite::in_memory()?),
+    })
+}
+
+/// The settings that a store keeps and the environment gives.
+fn settings(config: &Config, store: Arc<dyn Store>) -> Result<Settings, Trouble> {
+    let at = config.key_file.clone();
+    let at = at.or_else(|| Some(config.data_dir.as_ref()?.join(KEY_FILE)));
+    let vault = match at {
+        Some(file) => Vault::at(file),
+        None => Vault::in_memory().map_err(|fault| Trouble::Config(fault.to_string()))?,
+    };
+    let text = |text: std::ffi::OsString| text.into_string().ok();
+    let variables = std::env::vars_os();
+    let variables = variables.filter_map(|(name, value)| Some((text(name)?, text(value)?)));
+    Settings::new(store, Arc::new(vault), variables)
+        .map_err(|fault| Trouble::Config(fault.to_string()))
+}
+
+/// The settings for whoever only looks: where nothing was ever kept, nothing is made.
+pub fn settings_to_look(config: &Config) -> Result<Settings, Trouble> {
+    let there = config.data_dir.as_deref().is_some_and(Sqlite::is_at);
+    let store = match there {
+        true => store(config)?,
+        false => Arc::new(Sqlite::in_memory()?),
+    };
+    settings(config, store)
+}
+
 /// What these documents can call. Nothing is started yet.
 pub fn equip<'d>(
     config: &Config,
     documents: impl IntoIterator<Item = &'d Document>,
+    settings: Settings,
 ) -> Result<Equipment, Trouble> {
     let servers = servers(config, documents)?;
+    tell_users(&settings, &servers);
+    let lookup = settings.clone();
+    let options = client::Options {
+        lookup: Arc::new(move |name| match name.strip_prefix("settings.") {
+            Some(key) => lookup.value(key)?.ok().map(Into::into),
+            None => std::env::var(name).ok(),
+        }),
+        redact: {
+            let settings = settings.clone();
+            Arc::new(move |text| settings.redact_text(text).into_owned())
+        },
+        ..client::Options::default()
+    };
     let allowed = Allowed {
         roots: config.roots.clone(),
         hosts: config.hosts.clone(),
+        shell: config.shell,
     };
     Ok(Equipment {
-        servers: Arc::new(Servers::new(servers, client::Options::default())),
+        servers: Arc::new(Servers::new(servers, options)),
         builtin: Arc::new(Builtin::new(allowed)?),
+        settings,
     })
 }
 
@@ -150,21 +216,24 @@ pub fn open<'d>(
     let documents: Vec<_> = documents.into_iter().collect();
     let shelf = Shelf::new(documents.iter().copied().flat_map(callables));
     let shelf = Arc::new(shelf);
-    let Equipment { servers, builtin } = equip(config, documents)?;
+    let store = store(config)?;
+    let settings = settings(config, Arc::clone(&store))?;
+    let Equipment {
+        servers,
+        builtin,
+        settings,
+    } = equip(config, documents, settings)?;
     let mut tools = Toolbox::new(Arc::clone(&servers) as _).with(SERVER, Arc::clone(&builtin) as _);
     for (server, own) in &config.tools {
         let own = OwnTools::new(server, own).map_err(Trouble::Tool)?;
         tools = tools.with(server.clone(), Arc::new(own));
     }
-    let store: Arc<dyn Store> = match &config.data_dir {
-        Some(dir) => Arc::new(Sqlite::open(dir)?),
-        None => Arc::new(Sqlite::in_memory()?),
-    };
     let workflows = Arc::clone(&shelf) as _;
     let mut options = Options {
         policy: config.policy.clone(),
         quota: config.quota,
         scratch: Some(Scratch::new(|| Ok(Arc::new(Sqlite::in_memory()?)))),
+        settings: Some(settings.clone()),
         ..Options::default()
     };
     if let Some(name) = &config.name {
@@ -180,12 +249,14 @@ pub fn open<'d>(
         servers,
         shelf,
         builtin,
+        settings,
     })
 }
 
 /// A document's workflows as others can call them. They run where their caller runs.
 pub fn callables(document: &Document) -> impl Iterator<Item = Callable> + '_ {
-    document.workflows.iter().map(|graph| Callable {
+    let all = document.workflows.iter().chain(&document.companions);
+    all.map(|graph| Callable {
         graph: Arc::clone(graph),
         origin: Value::Null,
     })
@@ -215,6 +286,9 @@ pub struct Origin {
     /// The hosts that may be called.
     #[serde(default)]
     pub hosts: Vec<String>,
+    /// Whether commands may be run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shell: bool,
 }
 
 impl Origin {
@@ -229,6 +303,7 @@ impl Origin {
             directory: std::env::current_dir().unwrap_or_default(),
             roots: config.roots.iter().map(|root| absolute(root)).collect(),
             hosts: config.hosts.iter().map(ToString::to_string).collect(),
+            shell: config.shell,
         }
     }
 
@@ -276,6 +351,7 @@ impl House {
         Equipment {
             servers: Arc::clone(&self.servers),
             builtin: Arc::clone(&self.builtin),
+            settings: self.settings.clone(),
         }
     }
 

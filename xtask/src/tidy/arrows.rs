@@ -97,12 +97,21 @@ const RULES: &[Rule] = &[
         below: &[
             "tramline-mcp",
             "tramline-store",
+            "tramline-vault",
             "tramline-builtin",
+            "tramline-model",
+            "tramline-web",
             "tramline-engine",
             "tramline-core",
         ],
         vendors: &[MCP, SQLITE],
         words: &[],
+    },
+    Rule {
+        name: "tramline-vault",
+        below: &["tramline-engine"],
+        vendors: &[MCP, SQLITE, "reqwest", "hyper", "axum", "clap", "tokio"],
+        words: &["Settings", "tramline_core"],
     },
     Rule {
         name: "tramline-builtin",
@@ -115,6 +124,33 @@ const RULES: &[Rule] = &[
         ],
     },
     Rule {
+        name: "tramline-embed",
+        below: &["tramline-engine", "tramline-core"],
+        vendors: &[MCP, SQLITE, "reqwest", "hyper", "axum", "clap"],
+        words: &[
+            "tramline_core::graph",
+            "tramline_core::run",
+            "tramline_core::journal",
+            "std::net",
+        ],
+    },
+    Rule {
+        name: "tramline-model",
+        below: &["tramline-engine", "tramline-core"],
+        vendors: &[MCP, SQLITE, "axum", "clap"],
+        words: &[
+            "tramline_core::graph",
+            "tramline_core::run",
+            "tramline_core::journal",
+        ],
+    },
+    Rule {
+        name: "tramline-web",
+        below: &["tramline-engine", "tramline-core"],
+        vendors: &[MCP, SQLITE, "clap"],
+        words: &["std::fs", "process::Command"],
+    },
+    Rule {
         name: "tramline-unruly",
         below: &[],
         vendors: &[MCP, SQLITE],
@@ -122,7 +158,12 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "tramline-bench",
-        below: &["tramline", "tramline-expr"],
+        below: &[
+            "tramline",
+            "tramline-embed",
+            "tramline-engine",
+            "tramline-expr",
+        ],
         vendors: &[SQLITE, "clap"],
         words: &[],
     },

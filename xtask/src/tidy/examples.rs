@@ -1,6 +1,6 @@
 //! Examples are tests: each says what comes out of it, for every tool in it.
 //!
-//! Beside `x.yaml` or `x.json` stands `x.expected.json`, a list of `{tool, input, status, result}`, which the
+//! Beside `x.yaml`, `x.json` or `x.pflow.md` stands `x.expected.json`, a list of `{tool, input, status, result}`, which the
 //! example test runs.
 
 use super::Found;
@@ -53,10 +53,12 @@ pub(super) fn check(root: &Path, found: &mut Found) -> Result<()> {
     Ok(())
 }
 
-/// Every example: YAML, and JSON that does not say what is expected of another.
+/// Every example: YAML, markdown, and JSON that does not say what is expected of another.
 pub(super) fn documents(root: &Path) -> Result<Vec<PathBuf>> {
     let folder = root.join(EXAMPLES);
     let mut found = paths::files(&folder, "yaml")?;
+    let markdown = paths::files(&folder, "md")?.into_iter();
+    found.extend(markdown.filter(|path| path.to_string_lossy().ends_with(".pflow.md")));
     let json = paths::files(&folder, "json")?.into_iter();
     found.extend(json.filter(|path| !path.to_string_lossy().ends_with(EXPECTED)));
     Ok(found)

@@ -11,7 +11,17 @@ use tramline_core::formats::yaml_graph::{BUILTIN, Listing};
 use tramline_core::formats::{self, Hint, sop_markdown};
 
 /// The tools of the built-in server.
-const BUILTINS: [&str; 4] = ["http", "list-directory", "read-file", "write-file"];
+const BUILTINS: [&str; 9] = [
+    "copy-file",
+    "delete-file",
+    "http",
+    "list-directory",
+    "llm",
+    "move-file",
+    "read-file",
+    "shell",
+    "write-file",
+];
 
 /// Flaws that no small document has.
 const NOT_SHOWN: [Code; 1] = [Code::TooMany];
@@ -83,7 +93,8 @@ fn is_whole(block: &str) -> bool {
     let workflow = ["\"tasks\"", "\"nodes\""]
         .iter()
         .any(|key| block.contains(key));
-    block.starts_with("version:") || (json && workflow)
+    let markdown = block.starts_with("# ") && block.contains("\n## Steps\n");
+    block.starts_with("version:") || (json && workflow) || markdown
 }
 
 fn sound(place: &str, flaws: &[Flaw], found: &mut Found) {
@@ -108,20 +119,24 @@ fn flaws(text: &str) -> Vec<Flaw> {
     }
 }
 
-/// The YAML and JSON blocks of a page, each with the line it begins on.
+/// The YAML, JSON and markdown blocks of a page, each with the line it begins on.
 fn blocks(text: &str) -> Vec<(usize, &str)> {
-    const OPENS: [&str; 2] = ["```yaml\n", "```json\n"];
+    const OPENS: [(&str, &str); 3] = [
+        ("````markdown\n", "````"),
+        ("```yaml\n", "```"),
+        ("```json\n", "```"),
+    ];
     let mut found = Vec::new();
     let mut at = 0;
     let next = |at: usize| {
         let begins = OPENS
             .iter()
-            .filter_map(|open| Some(at + text[at..].find(open)? + open.len()));
+            .filter_map(|(open, close)| Some((at + text[at..].find(open)? + open.len(), *close)));
         begins.min()
     };
-    while let Some(begin) = next(at) {
+    while let Some((begin, close)) = next(at) {
         let end = text[begin..]
-            .find("```")
+            .find(close)
             .map_or(text.len(), |end| begin + end);
         found.push((text[..begin].lines().count() + 1, &text[begin..end]));
         at = end;

@@ -38,7 +38,7 @@ pub(super) fn format(root: At<'_>) -> Result<Format, Vec<Flaw>> {
             Code::Missing,
             root.place(),
             "nothing tells what kind of workflow this is",
-            "a YAML graph has `tools`, a DAG has `tasks`, an IR has `nodes`",
+            "a YAML graph has `tools`, a DAG `tasks`, an IR `nodes`, markdown `## Steps`",
         );
         Err(flaws.sorted())
     }

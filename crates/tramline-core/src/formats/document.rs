@@ -9,13 +9,16 @@ use crate::flaw::{Code, Flaw, Place};
 
 mod at;
 mod build;
+pub(in crate::formats) mod graft;
 mod json;
-mod marks;
+pub(in crate::formats) mod marks;
 mod plain;
 mod yaml;
 
 pub use at::At;
+pub(in crate::formats) use graft::Grafting;
 pub use marks::{Marks, Style};
+pub(in crate::formats) use marks::{Span, Spot};
 
 /// Larger files are refused, in bytes: a graph written by hand has some thousands.
 pub const BYTES_MAX: usize = 4 << 20;
@@ -86,7 +89,7 @@ pub fn of_value(value: &tramline_expr::Value) -> Result<Tree, Vec<Flaw>> {
 }
 
 /// The bytes as text without a byte order mark, if they are text of a size to be read.
-pub(super) fn decode(bytes: &[u8]) -> Result<&str, Box<Flaw>> {
+pub(in crate::formats) fn decode(bytes: &[u8]) -> Result<&str, Box<Flaw>> {
     let flaw = |place, message: String, suggestion: &str| {
         Box::new(Flaw {
             code: Code::Unreadable,

@@ -9,20 +9,24 @@ use super::sketch::{self, Sketch, Sources};
 use super::yaml_graph::{Document, fields, limits, servers};
 use super::{Flaws, Hint};
 use crate::flaw::{Code, Flaw};
-use crate::text::{nearest, shown};
-use crate::workflow::{Action, DEFAULT_LABEL, ERROR_LABEL, Edge, Limits, Node, Workflow};
-use std::collections::HashSet;
-use tramline_expr::{Str, Value};
+use crate::workflow::{Action, Limits, Node, Workflow};
+use tramline_expr::Value;
 
 mod batch;
+mod called;
 mod declared;
 mod editor;
+mod loops;
+mod names;
 mod nodes;
+mod retry;
 mod templates;
 mod types;
+mod ways;
 mod write;
 
 pub use editor::json_schema;
+pub(in crate::formats) use write::document as written;
 pub use write::write;
 
 /// The fields of a document.
@@ -70,20 +74,23 @@ pub(super) fn read_tree(tree: &Tree, hint: Hint<'_>) -> Result<Document, Vec<Fla
         ..Workflow::default()
     };
     let known = types::known_servers(&servers, hint.elsewhere);
-    let names = templates::Names::of(list, inputs);
+    let names = names::Names::of(list, inputs);
     let mut sketch = Sketch::new(workflow, root);
     sketch.add(
         Node::new(names.entry.clone(), Action::Entry),
         Sources::at(root),
     );
     let before = flaws.count();
+    let mut loops = Vec::new();
     for (number, at) in list.items().enumerate() {
-        let (node, sources) = nodes::read(at, number, &names, &known, &mut flaws);
+        let (node, sources, looped) = nodes::read(at, number, &names, &known, hint, &mut flaws);
         sketch.add(node, sources);
+        loops.extend(looped);
     }
-    start(root, list, &names, &mut sketch, &mut flaws);
-    edges(root, list, &names, &mut sketch, &mut flaws);
-    declared::end(root, &names, &mut sketch, &mut flaws);
+    ways::start(root, list, &names, &mut sketch, &mut flaws);
+    let ends = ways::read(root, list, &names, &mut sketch, &mut flaws);
+    declared::end(root, &names, ends, &mut sketch, &mut flaws);
+    loops::weave(loops, list.items().len(), &names, &mut sketch);
     sketch.broken = flaws.fatal_since(before);
     sketch.finish(servers, hint.elsewhere, flaws)
 }
@@ -101,103 +108,4 @@ fn node_list<'t>(root: At<'t>, flaws: &mut Flaws) -> Option<At<'t>> {
         Some(list) => return Some(list),
     }
     None
-}
-
-/// The entry leads to the start node, which is the first unless the document says otherwise.
-fn start<'t>(
-    root: At<'t>,
-    list: At<'t>,
-    names: &templates::Names<'t>,
-    sketch: &mut Sketch<'t>,
-    flaws: &mut Flaws,
-) {
-    let named = fields::text(root, "start_node", flaws);
-    if let Some((id, at)) = named
-        && !names.is_node(id)
-    {
-        unknown_node(id, at, names, flaws);
-        return;
-    }
-    let first = sketch.workflow.nodes.get(1).map(|node| node.id.clone());
-    let to = named.map(|(id, _)| id.clone()).or(first);
-    if let Some(to) = to {
-        let at = named.map_or(list, |(_, at)| at);
-        sketch.lead(Edge::new(names.entry.clone(), to), at);
-    }
-}
-
-fn unknown_node(id: &str, at: At<'_>, names: &templates::Names<'_>, flaws: &mut Flaws) {
-    let hint = match nearest(id, names.nodes()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "name a node of this document".to_owned(),
-    };
-    let message = format!("there is no node `{}`", shown(id));
-    flaws.add(Code::UnknownNode, at.place(), message, hint);
-}
-
-/// The edges of the document, or one from each node to the next where it has none.
-fn edges<'t>(
-    root: At<'t>,
-    list: At<'t>,
-    names: &templates::Names<'t>,
-    sketch: &mut Sketch<'t>,
-    flaws: &mut Flaws,
-) {
-    let Some(edges) = fields::given(root, "edges") else {
-        let ids: Vec<Str> = sketch
-            .workflow
-            .nodes
-            .iter()
-            .skip(1)
-            .map(|node| node.id.clone())
-            .collect();
-        for pair in ids.windows(2) {
-            sketch.lead(Edge::new(pair[0].clone(), pair[1].clone()), list);
-        }
-        return;
-    };
-    if edges.value.as_array().is_none() {
-        let hint = "write a list of `from` and `to`";
-        fields::wrong(edges, "edges", "a list", hint, flaws);
-        return;
-    }
-    let choices: HashSet<Str> = sketch
-        .workflow
-        .nodes
-        .iter()
-        .filter(|node| matches!(node.action, Action::Choose { .. }))
-        .map(|node| node.id.clone())
-        .collect();
-    for at in edges.items() {
-        if at.value.as_object().is_none() {
-            let hint = "write `from` and `to`";
-            fields::wrong(at, "edges", "a list of objects", hint, flaws);
-            continue;
-        }
-        fields::unknown(at, "an edge", &["from", "to", "action"], flaws);
-        let end = |key: &str, flaws: &mut Flaws| {
-            let (id, at) = fields::required(at, "an edge", key, "name a node", flaws)?;
-            if !names.is_node(id) {
-                unknown_node(id, at, names, flaws);
-                return None;
-            }
-            Some((id.clone(), at))
-        };
-        let (from, to) = (end("from", flaws), end("to", flaws));
-        let (Some((from, _)), Some((to, place))) = (from, to) else {
-            continue;
-        };
-        let action = fields::text(at, "action", flaws);
-        let label = action.map_or(DEFAULT_LABEL, |(action, _)| action.as_str());
-        let never = ![DEFAULT_LABEL, ERROR_LABEL].contains(&label) && !choices.contains(&from);
-        if let (true, Some((action, at))) = (never, action) {
-            flaws.add(
-                Code::Unreachable,
-                at.place(),
-                format!("`{}` never ends with `{}`", shown(&from), shown(action)),
-                "tools end with `default` or `error`; only a `switch` picks other actions",
-            );
-        }
-        sketch.lead(Edge::labelled(from, to, label), place);
-    }
 }

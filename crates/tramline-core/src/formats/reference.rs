@@ -37,6 +37,8 @@ pub(super) enum Operand {
     Path(Path),
     /// A value as it stands.
     Literal(Value),
+    /// What an expression gives, which is always something.
+    Source(Str),
 }
 
 /// A reference: the first of its operands that is there.
@@ -70,26 +72,14 @@ impl Path {
 
     /// The path as JSONata.
     pub(super) fn jsonata(&self) -> String {
-        let mut source = if self.variable {
+        let source = if self.variable {
             format!("${}", self.root)
         } else if is_quotable(&self.root) {
             quoted(&self.root)
         } else {
             format!("$lookup($, {})", text(&self.root))
         };
-        for step in &self.steps {
-            match step {
-                Step::Key(key) if is_quotable(key) => {
-                    source.push('.');
-                    source.push_str(&quoted(key));
-                }
-                Step::Key(key) => source = format!("$lookup({source}, {})", text(key)),
-                Step::Index(at) => {
-                    let _ = write!(source, "[{at}]");
-                }
-            }
-        }
-        source
+        into(&source, &self.steps)
     }
 
     /// The last words of an evaluation in which nothing was found; told at length, they name what
@@ -136,6 +126,7 @@ impl Reference {
             match operand {
                 Operand::Path(path) => source.push_str(&path.jsonata()),
                 Operand::Literal(value) => source.push_str(&value.to_json()),
+                Operand::Source(other) => source.push_str(other),
             }
         }
         let sure = |path: &Path| self.sure && path.steps.is_empty();
@@ -144,10 +135,28 @@ impl Reference {
                 source.push_str(" ?? ");
                 source.push_str(&path.failure(!self.sure));
             }
-            Some(Operand::Path(_) | Operand::Literal(_)) | None => {}
+            Some(Operand::Path(_) | Operand::Literal(_) | Operand::Source(_)) | None => {}
         }
         source
     }
+}
+
+/// A part of what an expression gives.
+pub(super) fn into(source: &str, steps: &[Step]) -> String {
+    let mut source = source.to_owned();
+    for step in steps {
+        match step {
+            Step::Key(key) if is_quotable(key) => {
+                source.push('.');
+                source.push_str(&quoted(key));
+            }
+            Step::Key(key) => source = format!("$lookup({source}, {})", text(key)),
+            Step::Index(at) => {
+                let _ = write!(source, "[{at}]");
+            }
+        }
+    }
+    source
 }
 
 /// A text with references in it as JSONata. Text stays; objects and lists become JSON.

@@ -25,6 +25,8 @@ pub(super) struct Sources<'t> {
     pub(super) items: Option<At<'t>>,
     /// Its expression.
     pub(super) expression: Option<At<'t>>,
+    /// How many bytes were put before the expression that the document has.
+    pub(super) before: usize,
     /// The list of its rules.
     pub(super) rules: Option<At<'t>>,
 }
@@ -38,6 +40,7 @@ impl<'t> Sources<'t> {
             arguments: None,
             items: None,
             expression: None,
+            before: 0,
             rules: None,
         }
     }
@@ -118,6 +121,7 @@ impl<'t> Sketch<'t> {
                 workflows: vec![Arc::new(graph)],
                 warnings: flaws.sorted(),
                 calls,
+                companions: Vec::new(),
             }),
             Some(_) | None => Err(flaws.sorted()),
         }
@@ -134,9 +138,19 @@ impl<'t> Sketch<'t> {
                 pointer,
                 span,
             } => {
-                let at = self.inside(&self.sources[node.at()], *part, pointer);
+                let sources = &self.sources[node.at()];
+                let at = self.inside(sources, *part, pointer);
+                let before = match part {
+                    Part::Expression => sources.before,
+                    Part::Arguments
+                    | Part::Items
+                    | Part::Rule(_)
+                    | Part::Schema(_)
+                    | Part::Time => 0,
+                };
+                let own = |at: usize| at.saturating_sub(before);
                 match span {
-                    Some(span) => at.inside(span),
+                    Some(span) => at.inside(&(own(span.start)..own(span.end))),
                     None => at.place(),
                 }
             }
@@ -145,7 +159,7 @@ impl<'t> Sketch<'t> {
             code: problem.code,
             place,
             message: problem.message,
-            suggestion: problem.suggestion,
+            suggestion: problem.suggestion.or_else(|| advice(problem.code)),
         }
     }
 
@@ -165,6 +179,19 @@ impl<'t> Sketch<'t> {
             Part::Schema(_) | Part::Time => sources.id,
         }
     }
+}
+
+/// What to do about a flaw whose finder has nothing to say to that.
+fn advice(code: Code) -> Option<String> {
+    const ADVICE: [(Code, &str); 2] = [
+        (
+            Code::BadExpression,
+            "see docs.jsonata.org for what an expression may say",
+        ),
+        (Code::BadRule, "see jsonlogic.com for what a rule may say"),
+    ];
+    let advice = ADVICE.iter().find(|(of, _)| *of == code);
+    advice.map(|(_, advice)| (*advice).to_owned())
 }
 
 /// A document of one workflow speaks for itself by that workflow's name.

@@ -43,6 +43,9 @@ pub struct Document {
     pub warnings: Vec<Flaw>,
     /// Every call that its nodes make, with its place.
     pub calls: Vec<CallSite>,
+    /// The workflows of documents beside it that its nodes call by path, each named by that path.
+    /// Readers leave it empty: they read no files.
+    pub companions: Vec<Arc<Graph>>,
 }
 
 /// What a document says of itself as a server.
@@ -113,5 +116,6 @@ pub(super) fn read_tree(
         workflows: tools.workflows,
         warnings: flaws.sorted(),
         calls: tools.calls,
+        companions: Vec::new(),
     })
 }

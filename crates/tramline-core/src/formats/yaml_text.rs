@@ -201,6 +201,7 @@ fn is_plain(text: &str, in_flow: bool) -> bool {
         && text.chars().all(inside)
         && !text.starts_with("..")
         && !text.ends_with([' ', ':'])
+        && !text.ends_with(" -")
         && !text.contains(": ")
         && !text.contains(" #")
         && !WORDS.contains(&text.to_lowercase().as_str())

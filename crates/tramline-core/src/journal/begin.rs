@@ -46,6 +46,7 @@ pub struct Started {
 }
 
 /// One item of a step that is spread.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
     /// The step that is spread.

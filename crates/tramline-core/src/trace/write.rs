@@ -1,9 +1,9 @@
 //! From events to the lines of a trace.
 
-use super::{Asked, Note, Step, Trace, outcome};
+use super::{Asked, Note, Step, Trace, VERSION, outcome};
 use crate::graph::Graph;
 use crate::ids::{Checkpoint, NodeIx, RunId, Seq, StepNo};
-use crate::journal::{Answer, Entry, Event, Pause};
+use crate::journal::{Answer, Entry, Event, Outcome, Pause};
 use crate::run::failure_value;
 use std::collections::BTreeMap;
 use tramline_expr::Value;
@@ -16,6 +16,7 @@ pub(super) fn trace(run: &RunId, graph: &Graph, entries: &[Entry]) -> Trace {
         places: BTreeMap::new(),
         items: BTreeMap::new(),
         trace: Trace {
+            trace_version: VERSION,
             run_id: run.to_string(),
             ..Trace::default()
         },
@@ -24,6 +25,14 @@ pub(super) fn trace(run: &RunId, graph: &Graph, entries: &[Entry]) -> Trace {
     for entry in entries {
         writer.add(entry);
         writer.before_ms = entry.at_ms;
+    }
+    let waits = writer
+        .trace
+        .pauses
+        .iter()
+        .any(|asked| asked.answer.is_none());
+    if writer.trace.outcome.is_none() {
+        writer.trace.status = if waits { "paused" } else { "running" };
     }
     writer.trace
 }
@@ -149,7 +158,15 @@ impl Writer<'_> {
             | Event::ToolCalled(_)
             | Event::ToolAnswered(_)
             | Event::Refused(_) => {}
-            Event::Finished { outcome: how } => self.trace.outcome = Some(outcome(self.graph, how)),
+            Event::Finished { outcome: how } => {
+                self.trace.outcome = Some(outcome(self.graph, how));
+                self.trace.status = match how {
+                    Outcome::Completed { .. } => "completed",
+                    Outcome::Failed { .. } => "failed",
+                    Outcome::Rejected { .. } => "rejected",
+                    Outcome::Aborted { .. } => "aborted",
+                };
+            }
         }
     }
 

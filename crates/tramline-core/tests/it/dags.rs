@@ -122,10 +122,10 @@ fn all_flaws_are_told_at_once_with_their_places() {
             "5:56 [T0013] these wait for each other: `a` → `b` → `c` → `a` (remove one of the dependencies)",
             "7:91 [T0008] there is no task `feetch` (did you mean `fetch`?)",
             "8:5 [T0003] the `tool` of task `d` is missing (name what it calls, as `server:tool`)",
-            "8:49 [T0014] the expression ends where a value is expected (S0207)",
+            "8:49 [T0014] the expression ends where a value is expected (S0207) (see docs.jsonata.org for what an expression may say)",
             "8:54 [T0005] task `d` has no field `colour` (remove it; known are `id`, `tool`, `expr`, `arguments`, `args`, `depends_on`, `dependsOn`, `description`, `approval`, `timeout`, `retry`, `idempotent`, `readOnly`, `join`)",
             "9:25 [T0016] there is no server `nowhere` (add it under `mcpServers`, or use `builtin`)",
-            "9:70 [T0014] the expression ends where a value is expected (S0207)",
+            "9:70 [T0014] the expression ends where a value is expected (S0207) (see docs.jsonata.org for what an expression may say)",
             "9:80 [T0014] this reference cannot be read (write `$OUTPUT[task]`, `$OUTPUT[task].key` or `$OUTPUT[task][0].key`)",
         ]
         .map(str::to_owned)
@@ -161,7 +161,7 @@ fn nothing_to_go_by_is_said_clearly() {
     assert_eq!(
         told,
         [
-            "1:1 [T0003] nothing tells what kind of workflow this is (a YAML graph has `tools`, a DAG has `tasks`, an IR has `nodes`)"
+            "1:1 [T0003] nothing tells what kind of workflow this is (a YAML graph has `tools`, a DAG `tasks`, an IR `nodes`, markdown `## Steps`)"
         ]
     );
     assert!(flaws("{\"tasks\": []}")[0].contains("there are no tasks"));

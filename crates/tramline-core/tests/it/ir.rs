@@ -145,7 +145,7 @@ fn a_batch_is_a_call_for_each_item() {
         matches!(&each.items, Template::Expr(source) if source.starts_with("list.entries ?? "))
     );
     let retry = node.retry.unwrap();
-    assert_eq!((retry.max, retry.wait_ms), (2, 500));
+    assert_eq!((retry.max, retry.wait_ms), (1, 500));
     let Action::Call {
         arguments: Template::Object(fields),
         ..
@@ -180,6 +180,7 @@ fn all_flaws_are_told_at_once_with_their_places() {
     let told = flaws(text);
     let wanted = [
         "3:25 [T0006] node `a` has the unknown type `htpp` (did you mean `http`?)",
+        "3:63 [T0014] this is no reference (write `${node.key[0]}`, or `$${…}` if it is just text)",
         "4:56 [T0008] there is no node or input `lists` (did you mean `list`?)",
         "4:77 [T0003] the `items` of `batch` is missing (write `{\"items\": \"${node.list}\"}`)",
         "5:53 [T0014] this `${` is never closed (write `${node.key[0]}`, or `$${…}` if it is just text)",
@@ -208,4 +209,47 @@ fn flaws_of_a_value_have_pointers() {
         "{}",
         told[0]
     );
+}
+
+/// The arguments of the last call, as a template, and the same after writing and reading again.
+fn arguments(params: &str, inputs: &str) -> Template {
+    let text = format!(
+        r#"{{"inputs": {inputs}, "nodes": [{{"id": "a", "type": "http", "params": {{"url": "u"}}}},
+            {{"id": "b", "type": "t:x", "params": {params}}}]}}"#
+    );
+    let read = |text: &str| {
+        let hint = Hint {
+            elsewhere: Elsewhere::Any,
+            ..Hint::default()
+        };
+        let read = formats::read(text.as_bytes(), hint);
+        let read = read.unwrap_or_else(|flaws| panic!("{flaws:#?}"));
+        let workflow = (*read.document.workflows[0].workflow).clone();
+        let call = workflow.nodes.iter().find(|node| node.id == "b").unwrap();
+        let Action::Call { arguments, .. } = &call.action else {
+            panic!("a call");
+        };
+        (arguments.clone(), workflow)
+    };
+    let (first, workflow) = read(&text);
+    let written = pflow_ir::write(&Value::object::<&str>([]), &workflow);
+    assert_eq!(read(&written.text).0, first, "{}", written.text);
+    first
+}
+
+#[test]
+fn settings_stay_as_they_are_written() {
+    let literal = arguments(r#"{"k": "Bearer ${settings.KEY}", "x": "$${y}"}"#, "{}");
+    let wanted = Value::object([("k", "Bearer ${settings.KEY}".into()), ("x", "${y}".into())]);
+    assert_eq!(literal, Template::Literal(wanted));
+    let Template::Object(mixed) = arguments(r#"{"k": "${a.status} ${settings.KEY}"}"#, "{}") else {
+        panic!("an expression in it");
+    };
+    assert!(tramline_core::settings::is_used(&mixed[0].1));
+    // The escape names nothing, and an input of that name comes first.
+    let escaped = arguments(r#"{"k": "$${settings.KEY}"}"#, "{}");
+    assert!(!tramline_core::settings::is_used(&escaped), "{escaped:?}");
+    let inputs = r#"{"settings": {"type": "object"}}"#;
+    let input = arguments(r#"{"k": "${settings.KEY}"}"#, inputs);
+    assert!(!tramline_core::settings::is_used(&input), "{input:?}");
 }

@@ -15,6 +15,7 @@ const ANY: Hint<'static> = Hint {
     format: None,
     name: "workflow",
     elsewhere: Elsewhere::Any,
+    folder: "",
 };
 
 fn read(text: &str) -> Document {

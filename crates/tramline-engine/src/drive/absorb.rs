@@ -1,11 +1,13 @@
 //! Other people's words in a run that is being driven: answers, patches, aborts.
 
 use super::Driver;
+use crate::engine::{over, stale};
 use crate::fault::Fault;
 use crate::ledger::damaged;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use tramline_core::ids::Seq;
 use tramline_core::journal::{Entry, Event};
 use tramline_core::run::Stage;
 
@@ -68,6 +70,10 @@ impl Driver {
         for Entry { event, .. } in ours {
             let (step, is_attempt) = match &event {
                 Event::Resumed { .. } if self.run.outcome.is_none() => (None, false),
+                Event::Answered { pause, .. } => {
+                    self.still_asked(*pause)?;
+                    (None, false)
+                }
                 Event::StepStarted { step, .. } => (Some(*step), true),
                 Event::StepFinished { step, .. }
                 | Event::StepFailed { step, .. }
@@ -78,7 +84,6 @@ impl Driver {
                 | Event::Gathered { .. }
                 | Event::Waiting { .. }
                 | Event::Paused { .. }
-                | Event::Answered { .. }
                 | Event::Watched { .. }
                 | Event::Amended { .. }
                 | Event::Guided(_)
@@ -107,6 +112,30 @@ impl Driver {
             }
         }
         Ok(())
+    }
+
+    /// Refuses an answer that we brought if somebody else's came first.
+    fn still_asked(&self, pause: Seq) -> Result<(), Fault> {
+        if self.run.outcome.is_some() {
+            return Err(over(&self.run));
+        }
+        match self.run.pauses.contains_key(&pause) {
+            true => Ok(()),
+            false => Err(stale(&self.run, pause)),
+        }
+    }
+
+    /// Says that another process drives the run, or that it came first with an answer.
+    pub(super) async fn shut_out(&mut self, owner: String) -> Result<(), Fault> {
+        let ours = self.ledger.discard();
+        self.run = self.inner.load(&self.run.id).await?.run;
+        for entry in ours {
+            if let Event::Answered { pause, .. } = entry.event {
+                self.still_asked(pause)?;
+            }
+        }
+        let run = self.run.id.clone();
+        Err(Fault::Elsewhere { run, owner })
     }
 
     /// Cancels calls whose steps are not open any more.

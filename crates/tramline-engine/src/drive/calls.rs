@@ -5,10 +5,12 @@ use super::{Came, Driver, Ticket};
 use crate::engine::{Called, ChildCall, Engine};
 use crate::fault::Fault;
 use crate::perform::{self, Attempt};
+use crate::settings::Settings;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tramline_core::failure::{Failure, FailureKind};
+use tramline_core::graph::Graph;
 use tramline_core::ids::{NodeIx, Seq, StepNo, ToolName};
 use tramline_core::journal::{Event, Parent, Pause};
 use tramline_core::run::Open;
@@ -112,13 +114,20 @@ impl Driver {
         let Some(open) = self.run.open.get(&step) else {
             return;
         };
-        let Action::Call { tool, .. } = &self.run.graph.node(open.node).action else {
+        let Action::Call { tool, arguments } = &self.run.graph.node(open.node).action else {
             return;
         };
         let cancel = CancellationToken::new();
         self.tickets += 1;
         let number = self.tickets;
         if self.is_workflow(tool) {
+            if tramline_core::settings::is_used(arguments) {
+                self.calls.insert(step, Ticket { number, cancel });
+                self.under_way.push(Box::pin(async move {
+                    Came::Answer(step, number, Called::Answer(Err(handed_on())))
+                }));
+                return;
+            }
             let call = self.child_call(step, open, &tool.tool, cancel.clone());
             let most = self.run.graph.node(open.node).timeout_ms;
             self.calls.insert(step, Ticket { number, cancel });
@@ -143,15 +152,38 @@ impl Driver {
         };
         self.calls.insert(step, Ticket { number, cancel });
         let tools = Arc::clone(&self.inner.tools);
+        let filling = self.settings_of(open.node);
         let cautious = self.run.graph.workflow.cautious && !open.approved;
         let unseen = cautious && tools.known(&attempt.tool).is_none();
         self.under_way.push(Box::pin(async move {
+            let mut attempt = attempt;
+            if let Some((settings, graph, node)) = filling
+                && let Action::Call { arguments, .. } = &graph.node(node).action
+            {
+                // Only the call gets the values; the journal has their names.
+                match settings.fill_in(arguments, &attempt.arguments).await {
+                    Ok(filled) => attempt.arguments = filled,
+                    Err(failure) => {
+                        return Came::Answer(step, number, Called::Answer(Err(failure)));
+                    }
+                }
+            }
             if unseen && let Err(failure) = looked_at(&*tools, &attempt.tool).await {
                 return Came::Answer(step, number, Called::Answer(Err(failure)));
             }
             let answer = perform::attempt(tools, attempt).await;
             Came::Answer(step, number, Called::Answer(answer))
         }));
+    }
+
+    /// What fills in the settings that a node's call names, if it names any.
+    fn settings_of(&self, node: NodeIx) -> Option<(Settings, Arc<Graph>, NodeIx)> {
+        let settings = self.inner.options.settings.as_ref()?;
+        let Action::Call { arguments, .. } = &self.run.graph.node(node).action else {
+            return None;
+        };
+        let used = tramline_core::settings::is_used(arguments);
+        used.then(|| (settings.clone(), Arc::clone(&self.run.graph), node))
     }
 
     /// Whether a tool is a workflow that is run here as a run of its own.
@@ -312,4 +344,11 @@ impl Driver {
         self.forget_closed();
         Ok(())
     }
+}
+
+/// Why a called workflow is not given a setting: its input stands in its journal.
+fn handed_on() -> Failure {
+    let message = "a workflow that is called gets no settings, since its input is written down: \
+                   name the setting in the called workflow itself";
+    Failure::new(FailureKind::Forbidden, message)
 }

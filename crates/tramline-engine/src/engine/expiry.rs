@@ -12,7 +12,7 @@ use futures_util::{StreamExt, stream};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use tramline_core::ids::RunId;
-use tramline_core::journal::{self, Event, Outcome};
+use tramline_core::journal::{Event, Outcome};
 use tramline_core::run::Run;
 
 /// Who ends runs whose time is over, in their journals.
@@ -197,18 +197,7 @@ impl Inner {
         if let Some(known) = known {
             return Ok(known);
         }
-        let chunks = self.store.read(id, 0).await?;
-        let first = chunks.first().map(|chunk| {
-            let line = chunk.body.split(|&byte| byte == b'\n').next();
-            journal::decode(1, line.unwrap_or_default())
-        });
-        let ttl_ms = match first {
-            Some(Ok(entries)) => match entries.first().map(|entry| &entry.event) {
-                Some(Event::Started(started)) => started.ttl_ms,
-                _ => None,
-            },
-            Some(Err(_)) | None => None,
-        };
+        let ttl_ms = self.started(id).await?.and_then(|started| started.ttl_ms);
         let mut times = times();
         if times.len() >= TIMES_MAX {
             times.clear();

@@ -62,7 +62,7 @@ impl Engine {
         let (past, later) = loaded.entries.split_at(seq as usize);
         let mut past = past.to_vec();
         if let Some(output) = branch.output {
-            edit(&graph, &mut past, output)?;
+            edit(&graph, &mut past, self.discreet(output).await)?;
         }
         let stood = self.fold(id, &past)?;
         settled(&stood)?;

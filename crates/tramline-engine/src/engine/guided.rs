@@ -7,7 +7,7 @@
 use super::{Engine, Inner};
 use crate::clock;
 use crate::fault::Fault;
-use crate::seams::{Append, AppendError, Head, Status};
+use crate::seams::{Append, AppendError, Head, Hold, Status};
 use std::sync::Arc;
 use tramline_core::ids::RunId;
 use tramline_core::journal::{self, Entry, Event, Guided};
@@ -59,6 +59,7 @@ impl Engine {
             .iter()
             .map(|sop| self.0.guided.built(sop))
             .collect();
+        self.is_discreet(&begun)?;
         let event = Event::Guided(Box::new(begun.clone()));
         let walk = Walk::begin(id.clone(), built.map_err(Fault::Refused)?, begun, at_ms);
         let walk = walk.map_err(|illegal| Fault::Refused(illegal.message))?;
@@ -77,12 +78,17 @@ impl Engine {
             last: 1,
             body,
             head: head(&walk, at_ms),
+            // Nobody drives it, so any process may move it.
+            hold: Hold::Keep,
         };
-        self.0.store.begin(append).await.map_err(first)?;
-        // Nobody drives it, so any process may move it.
-        self.0.store.release(&id).await?;
+        self.0.store.append(append).await.map_err(first)?;
         self.0.guided.keep(walk);
         Ok(id)
+    }
+
+    /// What an agent brings, without secrets: it is written down.
+    pub async fn redacted(&self, value: Value) -> Value {
+        self.discreet(value).await
     }
 
     /// The journal of a run, of whatever kind.
@@ -121,7 +127,9 @@ impl Engine {
             let turn = decide(&walk);
             match self.0.record(&mut walk, &turn.events).await {
                 Ok(()) => return Ok(tell(&walk, &turn)),
-                Err(AppendError::Moved { .. }) => self.0.catch_up(&mut walk).await?,
+                Err(AppendError::Moved { .. } | AppendError::Elsewhere { .. }) => {
+                    self.0.catch_up(&mut walk).await?;
+                }
                 Err(AppendError::Store(fault)) => return Err(fault.into()),
             }
         }
@@ -191,6 +199,7 @@ impl Inner {
             last: walk.seq + entries.len() as u64,
             body,
             head: head(walk, at_ms),
+            hold: Hold::Keep,
         };
         self.store.append(append).await?;
         for entry in &entries {
@@ -218,7 +227,9 @@ fn head(walk: &Walk, updated_ms: i64) -> Head {
 /// Why a conversation could not be begun.
 fn first(error: AppendError) -> Fault {
     match error {
-        AppendError::Moved { .. } => Fault::Refused("the run is there already; try again".into()),
+        AppendError::Moved { .. } | AppendError::Elsewhere { .. } => {
+            Fault::Refused("the run is there already; try again".into())
+        }
         AppendError::Store(fault) => fault.into(),
     }
 }

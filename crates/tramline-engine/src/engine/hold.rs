@@ -1,7 +1,8 @@
 //! Holding a run: one driver in this process, one process among all.
 
 use super::expiry::over;
-use super::{Engine, Inner, Live, Loaded};
+use super::{Engine, Inner, Live, Loaded, Speech, stale};
+use crate::clock;
 use crate::drive::{Driver, Ended};
 use crate::fault::Fault;
 use crate::ledger::Ledger;
@@ -11,8 +12,9 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tokio::task::JoinHandle;
-use tramline_core::ids::RunId;
-use tramline_core::journal::Event;
+use tramline_core::Str;
+use tramline_core::ids::{Checkpoint, RunId, Seq};
+use tramline_core::journal::{Answer, Event};
 use tramline_core::run::Run;
 
 /// A run that is being driven here.
@@ -20,9 +22,24 @@ pub struct Handle {
     /// Which one.
     pub run: RunId,
     task: JoinHandle<Result<Ended, Fault>>,
+    live: Arc<Live>,
 }
 
 impl Handle {
+    /// Waits until the answers it was begun with are durable, or tells why they came too late. The
+    /// run goes on meanwhile.
+    pub async fn heard(self) -> Result<Self, Fault> {
+        match self.live.settled().await {
+            Speech::None | Speech::Heard | Speech::Pending => Ok(self),
+            Speech::Lost => match self.ended().await {
+                Err(fault) => Err(fault),
+                Ok(_) => Err(Fault::Refused(
+                    "the run ended before it was answered".into(),
+                )),
+            },
+        }
+    }
+
     /// Waits until the run ends or pauses. Dropping the handle does not stop the run.
     pub async fn ended(self) -> Result<Ended, Fault> {
         match self.task.await {
@@ -45,7 +62,21 @@ pub(super) struct Seat {
 impl Drop for Seat {
     fn drop(&mut self) {
         self.inner.live().remove(&self.run);
+        self.live.heard(Speech::Lost);
     }
+}
+
+/// An answer to one of the questions of a run.
+#[derive(Clone, Debug)]
+pub struct Said {
+    /// The question's place in the journal.
+    pub pause: Seq,
+    /// What is answered.
+    pub answer: Answer,
+    /// By whom.
+    pub by: Str,
+    /// Why.
+    pub why: Option<String>,
 }
 
 impl Inner {
@@ -87,27 +118,32 @@ impl Inner {
             return Err(over(&run));
         }
         let mut ledger = Ledger::new(Arc::clone(&self.store), run.seq, bytes);
+        ledger.held = true;
         let by = self.options.name.clone();
         ledger.record(&mut run, Event::Resumed { by })?;
         Ok((run, ledger))
     }
 
-    /// Drives a run and lets go of it.
+    /// Drives a run and lets go of it. Tells whether somebody may have answered meanwhile who was
+    /// told that it is driven.
     async fn drive(
         self: &Arc<Self>,
         seat: &Seat,
         run: Run,
         ledger: Ledger,
-    ) -> Result<Ended, Fault> {
+    ) -> Result<(Ended, bool), Fault> {
         let live = Arc::clone(&seat.live);
-        let ended = Driver::new(Arc::clone(self), run, ledger, live)
-            .drive()
-            .await;
-        // An ended run gave its claim back with its last event.
-        if !matches!(ended, Ok(Ended::Finished(_))) {
+        let driver = Driver::new(Arc::clone(self), run, ledger, live);
+        let (ended, rest) = driver.drive().await;
+        // Usually the claim went back with the last event.
+        if rest.held {
             self.store.release(&seat.run).await?;
         }
-        ended
+        let ended = ended?;
+        if matches!(ended, Ended::Paused(_)) && rest.is_durable {
+            self.warm.put(rest.run, rest.bytes);
+        }
+        Ok((ended, rest.held))
     }
 
     /// Whether a run that paused has been answered while its driver was letting go.
@@ -115,15 +151,109 @@ impl Inner {
         let row = self.store.row(run).await?;
         Ok(row.is_some_and(|row| row.head.status == Status::Running && !row.driven))
     }
+
+    /// A paused run with answers, to be driven on: nothing is written yet. Nothing is given if the
+    /// run does not wait for answers alone.
+    async fn answered(&self, id: &RunId, said: &[Said]) -> Result<Option<(Run, Ledger)>, Fault> {
+        let fits = |run: &Run| said.iter().all(|said| run.pauses.contains_key(&said.pause));
+        let copy = self.warm.take(id).filter(|(run, _)| fits(run));
+        let (mut run, bytes) = match copy {
+            Some(copy) => copy,
+            None => {
+                let Loaded { run, bytes, .. } = self.load(id).await?;
+                (run, bytes)
+            }
+        };
+        if run.outcome.is_some() {
+            return Err(over(&run));
+        }
+        if let Some(late) = said
+            .iter()
+            .find(|said| !run.pauses.contains_key(&said.pause))
+        {
+            return Err(stale(&run, late.pause));
+        }
+        // Whose time is over is looked at closely by who ends it.
+        let is_due = run.expires_ms().is_some_and(|due| due <= clock::now_ms());
+        if is_due || !run.is_paused() {
+            return Ok(None);
+        }
+        let mut ledger = Ledger::new(Arc::clone(&self.store), run.seq, bytes);
+        let by = self.options.name.clone();
+        ledger.record(&mut run, Event::Resumed { by })?;
+        for said in said {
+            let Said {
+                pause,
+                answer,
+                by,
+                why,
+            } = said.clone();
+            let event = Event::Answered {
+                pause,
+                answer,
+                by,
+                why,
+            };
+            ledger.say(&mut run, event)?;
+        }
+        Ok(Some((run, ledger)))
+    }
 }
 
 impl Engine {
     /// Takes a run over and drives it on: after a crash, after an answer, after a stop.
     pub async fn resume(&self, id: &RunId) -> Result<Handle, Fault> {
         self.steerable(id).await?;
-        let seat = self.0.seat(id)?;
+        let seat = self.seat_soon(id).await?;
         let (run, ledger) = self.0.take_over(id).await?;
         Ok(self.spawn(seat, run, ledger))
+    }
+
+    /// Answers what a run asks and drives it on, in one go. The first answer counts: whose comes
+    /// too late hears so here or from the handle. Gives no handle if another drives the run, who
+    /// then hears the answers.
+    ///
+    /// Nothing that may not be repeated happens before the answers are durable.
+    pub async fn go_on_with(&self, id: &RunId, said: Vec<Said>) -> Result<Option<Handle>, Fault> {
+        let said = self.discreet_said(said).await;
+        match self.seat_soon(id).await {
+            Ok(seat) => match self.0.answered(id, &said).await? {
+                Some((run, ledger)) => {
+                    seat.live.speech.send_replace(Speech::Pending);
+                    return Ok(Some(self.spawn(seat, run, ledger)));
+                }
+                None => drop(seat),
+            },
+            Err(Fault::Elsewhere { .. }) => {}
+            Err(fault) => return Err(fault),
+        }
+        for Said {
+            pause: seq,
+            answer,
+            by,
+            why,
+        } in said
+        {
+            let run = id.clone();
+            self.answer(&Checkpoint { run, seq }, answer, by, why)
+                .await?;
+        }
+        match self.resume(id).await {
+            Ok(handle) => Ok(Some(handle)),
+            Err(Fault::Elsewhere { .. }) => Ok(None),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// The seat of a run, as soon as who has let go of it has left.
+    async fn seat_soon(&self, id: &RunId) -> Result<Seat, Fault> {
+        loop {
+            let live = self.0.live().get(id).cloned();
+            if !live.is_some_and(|live| live.leaves.load(Ordering::Acquire)) {
+                return self.0.seat(id);
+            }
+            tokio::task::yield_now().await;
+        }
     }
 
     pub(super) fn spawn(&self, seat: Seat, run: Run, ledger: Ledger) -> Handle {
@@ -131,14 +261,15 @@ impl Engine {
             tokio::spawn(lookout::watch(Arc::downgrade(&self.0)));
         }
         let id = run.id.clone();
-        let inner = Arc::clone(&self.0);
+        let (inner, live) = (Arc::clone(&self.0), Arc::clone(&seat.live));
         let task = self.0.tasks.spawn(async move {
             let parent = run.started.parent.clone();
             let mut ended = inner.drive(&seat, run, ledger).await;
             // Who answered before we let go was told that the run goes on.
-            while let Ok(Ended::Paused(pauses)) = &ended {
+            while let Ok((Ended::Paused(pauses), held)) = &ended {
                 let settled = inner.settle_children(&seat.run, pauses).await?;
-                if !settled && !inner.is_answered(&seat.run).await? {
+                let goes_on = settled || *held && inner.is_answered(&seat.run).await?;
+                if !goes_on {
                     break;
                 }
                 match inner.take_over(&seat.run).await {
@@ -149,11 +280,17 @@ impl Engine {
                     Err(fault) => return Err(fault),
                 }
             }
+            seat.live.leaves.store(true, Ordering::Release);
+            let ended = ended.map(|(ended, _)| ended);
             if let (Ok(Ended::Finished(_)), Some(parent)) = (&ended, parent) {
                 inner.wake_parent(&seat.run, &parent.run).await;
             }
             ended
         });
-        Handle { run: id, task }
+        Handle {
+            run: id,
+            task,
+            live,
+        }
     }
 }

@@ -42,6 +42,21 @@ impl Inner {
         Ok((entries, bytes))
     }
 
+    /// What a run was started with; nothing if that cannot be read.
+    pub(super) async fn started(&self, id: &RunId) -> Result<Option<Box<Started>>, Fault> {
+        let chunks = self.store.read(id, 0).await?;
+        let line = chunks.first().and_then(|chunk| {
+            let mut lines = chunk.body.split(|&byte| byte == b'\n');
+            lines.next()
+        });
+        let entries = line.and_then(|line| journal::decode(1, line).ok());
+        let first = entries.and_then(|entries| entries.into_iter().next());
+        Ok(first.and_then(|entry| match entry.event {
+            Event::Started(started) => Some(started),
+            _ => None,
+        }))
+    }
+
     /// A run from its journal.
     pub(crate) async fn load(&self, id: &RunId) -> Result<Loaded, Fault> {
         let (entries, bytes) = self.read(id, 0).await?;

@@ -3,6 +3,7 @@
 use super::Quota;
 use crate::policy::Policy;
 use crate::seams::{Store, StoreFault};
+use crate::settings::Settings;
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_core::Str;
@@ -32,6 +33,8 @@ pub struct Options {
     pub name: Str,
     /// Makes a store that lives as long as it is used: what replays run in.
     pub scratch: Option<Scratch>,
+    /// What documents and servers name and never hold; with them, what tools may not give away.
+    pub settings: Option<Settings>,
 }
 
 /// Makes a store that lives as long as it is used.
@@ -75,6 +78,7 @@ impl Default for Options {
             quota: Quota::default(),
             name: format!("process {}", std::process::id()).into(),
             scratch: None,
+            settings: None,
         }
     }
 }

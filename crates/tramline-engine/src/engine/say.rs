@@ -8,7 +8,7 @@ use super::{Engine, Live, Loaded};
 use crate::clock;
 use crate::fault::Fault;
 use crate::ledger::head;
-use crate::seams::{Append, AppendError};
+use crate::seams::{Append, AppendError, Hold};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -54,10 +54,14 @@ impl Engine {
         id: &RunId,
         mut event: impl FnMut(&Run) -> Result<Event, Fault>,
     ) -> Result<(), Fault> {
+        let began = Instant::now();
         let live = self.0.live().get(id).cloned();
+        // Somebody in this process has spoken before, and it is not written down yet.
+        if let Some(live) = &live {
+            let _ = tokio::time::timeout(OVERTAKEN_MAX, live.settled()).await;
+        }
         let _wish = live.map(Wish::new);
         let Loaded { mut run, .. } = self.0.load(id).await?;
-        let began = Instant::now();
         while began.elapsed() < OVERTAKEN_MAX {
             if run.outcome.is_some() {
                 return Err(over(&run));
@@ -80,6 +84,7 @@ impl Engine {
                 last: after.seq,
                 body,
                 head: head(&after),
+                hold: Hold::Keep,
             };
             match self.0.store.append(append).await {
                 Ok(()) => {
@@ -88,7 +93,9 @@ impl Engine {
                     }
                     return Ok(());
                 }
-                Err(AppendError::Moved { .. }) => self.catch_up(&mut run).await?,
+                Err(AppendError::Moved { .. } | AppendError::Elsewhere { .. }) => {
+                    self.catch_up(&mut run).await?;
+                }
                 Err(AppendError::Store(fault)) => return Err(fault.into()),
             }
         }

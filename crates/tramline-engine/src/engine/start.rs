@@ -28,6 +28,10 @@ pub struct Start {
     pub owner: Option<Str>,
 }
 
+/// Whose runs a caller may see: nobody's name where there are no names. Front ends hand it on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Owner(pub Option<Str>);
+
 impl Start {
     /// An eager run.
     pub fn new(graph: Arc<Graph>, input: Value) -> Self {

@@ -1,8 +1,8 @@
 //! `Model`: completes a conversation, for the planner and for the `llm` tool.
 
 use async_trait::async_trait;
-use tramline_core::Value;
 use tramline_core::failure::Failure;
+use tramline_core::{Str, Value};
 
 /// Completes a conversation.
 #[async_trait]
@@ -20,6 +20,10 @@ pub struct Prompt {
     pub schema: Option<Value>,
     /// The answer's bound in tokens.
     pub tokens_max: u32,
+    /// Which model, where the caller names one; otherwise the one that is configured.
+    pub model: Option<Str>,
+    /// How freely it answers, where the caller says so.
+    pub temperature: Option<f64>,
 }
 
 /// One thing said.

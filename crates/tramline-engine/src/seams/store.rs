@@ -14,11 +14,9 @@ pub trait Store: Send + Sync + 'static {
     /// Appends of several runs share one disk sync. One whose caller stops waiting may still be
     /// made, and so may, rarely, one whose disk failed while syncing: who goes on reads first.
     ///
-    /// An append by which the run is over gives its claim back, whoever holds it.
+    /// What it says of the claim happens with it or not at all. An append by which the run is
+    /// over gives the claim back, whoever holds it.
     async fn append(&self, append: Append) -> Result<(), AppendError>;
-
-    /// Appends the first chunk of a new run and claims the run, both or neither.
-    async fn begin(&self, append: Append) -> Result<(), AppendError>;
 
     /// The chunks of a run that hold events after `after`, in order. Empty for an unknown run.
     async fn read(&self, run: &RunId, after: Seq) -> Result<Vec<Chunk>, StoreFault>;
@@ -84,6 +82,20 @@ pub struct Append {
     pub body: Vec<u8>,
     /// What the list of runs shows from now on.
     pub head: Head,
+    /// What becomes of the claim to drive the run.
+    pub hold: Hold,
+}
+
+/// What an append says of the claim to drive its run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hold {
+    /// It stays as it is.
+    #[default]
+    Keep,
+    /// It is asked for; if a living process has it, nothing is appended.
+    Take,
+    /// It is given back, if it is ours.
+    Give,
 }
 
 /// The row of the list of runs: an index over journals, rebuilt from them if lost.
@@ -233,6 +245,12 @@ pub enum AppendError {
     Moved {
         /// The journal's last event now.
         last: Seq,
+    },
+    /// The claim was asked for, and a living process has it.
+    #[error("it is driven by {owner}")]
+    Elsewhere {
+        /// Which one: its process id and start, for messages.
+        owner: String,
     },
     /// The store failed.
     #[error(transparent)]

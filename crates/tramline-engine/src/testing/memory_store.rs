@@ -3,7 +3,9 @@
 //! A [`MemoryStore`] is one process. Its clones are handles of that same process;
 //! [`MemoryStore::process`] starts another one on the same data.
 
-use crate::seams::{Append, AppendError, Chunk, Claim, Page, RunFilter, RunRow, Store, StoreFault};
+use crate::seams::{
+    Append, AppendError, Chunk, Claim, Hold, Page, RunFilter, RunRow, Store, StoreFault,
+};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -156,19 +158,28 @@ impl MemoryStore {
         Ok(state)
     }
 
-    fn add(&self, append: Append, claim: bool) -> Result<(), AppendError> {
+    fn add(&self, append: Append) -> Result<(), AppendError> {
         if append.last <= append.seen {
             let message = format!("a chunk for {} holds no event", append.run);
             return Err(StoreFault { message }.into());
         }
         let answered = {
             let mut state = self.living()?;
-            let claimed = (claim && !append.head.status.is_over()).then(|| append.run.clone());
+            let own = self.process.number;
+            let holder = state.claims.get(&append.run).copied();
+            let (run, hold) = (append.run.clone(), append.hold);
+            if let Some(other) = holder.filter(|holder| hold == Hold::Take && *holder != own) {
+                let owner = format!("process {other}");
+                return Err(AppendError::Elsewhere { owner });
+            }
+            let over = append.head.status.is_over();
             state
                 .append(append)
                 .map_err(|last| AppendError::Moved { last })?;
-            if let Some(run) = claimed {
-                state.claims.insert(run, self.process.number);
+            match hold {
+                Hold::Take if !over => drop(state.claims.insert(run, own)),
+                Hold::Give if holder == Some(own) => drop(state.claims.remove(&run)),
+                Hold::Keep | Hold::Take | Hold::Give => {}
             }
             self.count(&mut state)
         };
@@ -212,6 +223,7 @@ impl State {
             last,
             body,
             head,
+            hold: _,
         } = append;
         let over = head.status.is_over();
         let known = self
@@ -262,11 +274,7 @@ impl State {
 #[async_trait]
 impl Store for MemoryStore {
     async fn append(&self, append: Append) -> Result<(), AppendError> {
-        self.add(append, false)
-    }
-
-    async fn begin(&self, append: Append) -> Result<(), AppendError> {
-        self.add(append, true)
+        self.add(append)
     }
 
     async fn read(&self, run: &RunId, after: Seq) -> Result<Vec<Chunk>, StoreFault> {

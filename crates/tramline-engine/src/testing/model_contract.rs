@@ -36,5 +36,6 @@ fn ask(text: &str, schema: Option<Value>) -> Prompt {
         messages: vec![message],
         schema,
         tokens_max: 200,
+        ..Prompt::default()
     }
 }

@@ -9,7 +9,7 @@ mod claims;
 mod journals;
 mod listing;
 
-use crate::seams::{Append, Head, Status, Store};
+use crate::seams::{Append, Head, Hold, Status, Store};
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -74,6 +74,7 @@ pub async fn store_contract(make: impl AsyncFn() -> StoreRig) {
     listing::follows_the_head(make().await).await;
     listing::pages_through_many_runs(make().await).await;
     claims::belong_to_one_process(make().await).await;
+    claims::come_and_go_with_appends(make().await).await;
     claims::die_with_their_process(make().await).await;
     claims::go_to_one_of_many_askers(make().await).await;
     claims::changes_tick(make().await).await;
@@ -92,6 +93,7 @@ pub(super) fn chunk(run: &RunId, seen: Seq, last: Seq) -> Append {
         last,
         body: format!("{run} {seen}..{last}").into_bytes(),
         head: head(Status::Running),
+        hold: Hold::Keep,
     }
 }
 

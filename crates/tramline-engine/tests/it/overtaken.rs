@@ -14,7 +14,8 @@ use tramline_core::journal::{self, Answer, Event, Outcome, Pause};
 use tramline_core::workflow::{Action, Edge, Join, Node, Retry, Template, Workflow};
 use tramline_core::{Str, Value};
 use tramline_engine::seams::{
-    Append, AppendError, Chunk, Claim, Hints, Page, RunFilter, RunRow, Store, StoreFault, Tools,
+    Append, AppendError, Chunk, Claim, Hints, Page, RunFilter, RunRow, Status, Store, StoreFault,
+    Tools,
 };
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{Ended, Engine, Fault, Options, Start};
@@ -150,13 +151,20 @@ async fn a_further_attempt_is_made_though_an_answer_came_first() {
 }
 
 #[tokio::test]
-async fn a_run_goes_on_though_it_was_answered_while_its_driver_let_go() {
+async fn who_answers_a_paused_run_finds_it_free_to_go_on() {
     let (shared, tools) = (MemoryStore::new(), tools());
     let yours = engine(&shared.process(), &tools);
-    let store = Interrupted::new(shared, yours, When::Release);
+    let store = Interrupted::new(shared.clone(), yours.clone(), When::Paused);
     let mine = Engine::new(Arc::new(store), tools, Options::default());
     let start = Start::new(graph(call("side", "work")), Value::Null);
-    let ended = mine.start(start).await.unwrap().ended().await.unwrap();
+    let handle = mine.start(start).await.unwrap();
+    let run = handle.run.clone();
+    // The answer came before its driver heard that the pause is durable.
+    let paused = handle.ended().await.unwrap();
+    assert!(matches!(paused, Ended::Paused(_)), "{paused:?}");
+    let row = shared.row(&run).await.unwrap().unwrap();
+    assert_eq!((row.head.status, row.driven), (Status::Running, false));
+    let ended = yours.resume(&run).await.unwrap().ended().await.unwrap();
     let result = "both".into();
     assert_eq!(ended, Ended::Finished(Outcome::Completed { result }));
 }
@@ -192,8 +200,8 @@ async fn of_two_who_resume_at_once_one_drives() {
 enum When {
     /// Just before a second attempt is announced.
     SecondAttempt,
-    /// Just before the driver gives its claim back.
-    Release,
+    /// As soon as the pause is durable.
+    Paused,
 }
 
 /// A store in which another process answers in the worst moment.
@@ -229,15 +237,16 @@ fn is_second_attempt(append: &Append) -> bool {
 
 #[async_trait]
 impl Store for Interrupted {
-    async fn begin(&self, append: Append) -> Result<(), AppendError> {
-        self.store.begin(append).await
-    }
-
     async fn append(&self, append: Append) -> Result<(), AppendError> {
         if is_second_attempt(&append) {
             self.interrupt(&append.run, When::SecondAttempt).await;
         }
-        self.store.append(append).await
+        let (run, status) = (append.run.clone(), append.head.status);
+        self.store.append(append).await?;
+        if status == Status::Paused {
+            self.interrupt(&run, When::Paused).await;
+        }
+        Ok(())
     }
 
     async fn read(&self, run: &RunId, after: Seq) -> Result<Vec<Chunk>, StoreFault> {
@@ -257,7 +266,6 @@ impl Store for Interrupted {
     }
 
     async fn release(&self, run: &RunId) -> Result<(), StoreFault> {
-        self.interrupt(run, When::Release).await;
         self.store.release(run).await
     }
 

@@ -95,10 +95,19 @@ fn failed(tool: &ToolName, result: CallToolResult) -> Failure {
     tool_failure(tool, &texts.join("\n"), data)
 }
 
+/// The beginning of a long text, to the end of a word: half a secret is not known for one.
+fn cut(said: &str) -> String {
+    let Some((end, _)) = said.char_indices().nth(MESSAGE_CHARS_MAX) else {
+        return said.to_owned();
+    };
+    let words = said[..end].rfind(char::is_whitespace).unwrap_or(0);
+    format!("{} …", said[..words].trim_end())
+}
+
 fn tool_failure(tool: &ToolName, said: &str, data: Map) -> Failure {
     let message = match said.trim() {
         "" => format!("{tool} failed and did not say why"),
-        said => said.chars().take(MESSAGE_CHARS_MAX).collect(),
+        said => cut(said),
     };
     Failure::new(FailureKind::Tool, message).with_data(data.into())
 }

@@ -2,7 +2,7 @@
 
 use super::Options;
 use super::http_client::Client;
-use crate::config::{Unset, expand};
+use crate::config::{Unset, expand, unset};
 use http::{HeaderName, HeaderValue};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
@@ -72,9 +72,7 @@ impl Address<'_> {
 
     fn fill(&self, text: &str, place: &str, options: &Options) -> Result<String, Failure> {
         expand(text, &*options.lookup).map_err(|Unset(name)| {
-            self.cannot(format!(
-                "`{place}` uses ${{{name}}}, and the variable {name} is not set"
-            ))
+            self.cannot(format!("`{place}` uses ${{{name}}}, and {}", unset(&name)))
         })
     }
 

@@ -1,5 +1,6 @@
 //! A server's last words: the end of what it wrote to stderr, kept within a bound.
 
+use super::Redact;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -27,24 +28,42 @@ const DRAIN_MAX: Duration = Duration::from_millis(200);
 pub(super) struct Stderr {
     tail: Arc<Mutex<VecDeque<u8>>>,
     reader: Option<JoinHandle<()>>,
+    redact: Redact,
 }
 
 impl Stderr {
-    pub(super) fn read(mut stream: impl AsyncRead + Send + Unpin + 'static, server: &str) -> Self {
+    pub(super) fn read(
+        mut stream: impl AsyncRead + Send + Unpin + 'static,
+        server: &str,
+        redact: Redact,
+    ) -> Self {
         let tail = Arc::new(Mutex::new(VecDeque::new()));
         let kept = Arc::clone(&tail);
         let server = server.to_owned();
+        let clean = Arc::clone(&redact);
         let reader = tokio::spawn(async move {
             let mut chunk = vec![0; CHUNK_BYTES];
+            let mut line = Vec::new();
             while let Ok(bytes @ 1..) = stream.read(&mut chunk).await {
-                let said = String::from_utf8_lossy(&chunk[..bytes]);
-                tracing::debug!(server, stderr = %said.trim_end());
                 keep(&kept, &chunk[..bytes]);
+                for part in chunk[..bytes].split_inclusive(|&byte| byte == b'\n') {
+                    line.extend_from_slice(part);
+                    // Whole lines only: a secret in two halves is not known again.
+                    if part.ends_with(b"\n") {
+                        log(&server, &line, &clean);
+                        line.clear();
+                    }
+                }
+                if line.len() > TAIL_BYTES {
+                    line.clear();
+                }
             }
+            log(&server, &line, &clean);
         });
         Self {
             tail,
             reader: Some(reader),
+            redact,
         }
     }
 
@@ -54,7 +73,7 @@ impl Stderr {
             let _ = tokio::time::timeout(DRAIN_MAX, reader).await;
         }
         let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
-        lines(tail.iter().copied().collect())
+        lines(tail.iter().copied().collect(), &self.redact)
     }
 }
 
@@ -65,8 +84,20 @@ fn keep(tail: &Mutex<VecDeque<u8>>, bytes: &[u8]) {
     tail.drain(..over);
 }
 
-fn lines(bytes: Vec<u8>) -> Vec<Value> {
-    let text = String::from_utf8_lossy(&bytes);
+fn log(server: &str, line: &[u8], redact: &Redact) {
+    if tracing::enabled!(tracing::Level::DEBUG) && !line.is_empty() {
+        let said = redact(&String::from_utf8_lossy(line));
+        tracing::debug!(server, stderr = %said.trim_end());
+    }
+}
+
+fn lines(bytes: Vec<u8>, redact: &Redact) -> Vec<Value> {
+    // The first line of a full tail has lost its beginning, perhaps half of a secret.
+    let whole = match bytes.iter().position(|&byte| byte == b'\n') {
+        Some(end) if bytes.len() >= TAIL_BYTES => &bytes[end..],
+        Some(_) | None => &bytes[..],
+    };
+    let text = redact(&String::from_utf8_lossy(whole));
     let lines: Vec<_> = text
         .lines()
         .filter(|line| !line.trim().is_empty())
@@ -84,10 +115,19 @@ mod tests {
     #[tokio::test]
     async fn keeps_the_last_lines_only() {
         let text: String = (0..100_000).map(|line| format!("line {line}\n")).collect();
-        let mut stderr = Stderr::read(std::io::Cursor::new(text), "test");
+        let mut stderr = Stderr::read(std::io::Cursor::new(text), "test", Arc::new(str::to_owned));
         let words = stderr.last_words().await;
         assert_eq!(words.len(), TAIL_LINES);
         assert_eq!(words.last().unwrap().as_str(), Some("line 99999"));
         assert!(stderr.tail.lock().unwrap().len() <= TAIL_BYTES);
+    }
+
+    #[tokio::test]
+    async fn secrets_are_taken_out_before_lines_are_cut() {
+        let text = format!("{} SECRET\n", "x".repeat(LINE_CHARS_MAX - 4));
+        let redact: Redact = Arc::new(|text| text.replace("SECRET", "[redacted]"));
+        let mut stderr = Stderr::read(std::io::Cursor::new(text), "test", redact);
+        let words = stderr.last_words().await;
+        assert!(words[0].as_str().unwrap().ends_with("x [re"), "{words:?}");
     }
 }

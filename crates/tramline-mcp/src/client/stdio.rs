@@ -3,7 +3,7 @@
 use super::Options;
 use super::lines::BoundedLines;
 use super::stderr::Stderr;
-use crate::config::{Unset, expand};
+use crate::config::{Unset, expand, unset};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use std::collections::BTreeMap;
@@ -11,6 +11,7 @@ use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tramline_core::Value;
@@ -56,7 +57,7 @@ impl Program<'_> {
         let process = Process {
             group: group.map(Pid::from_raw),
             child,
-            stderr: Stderr::read(stderr, self.server),
+            stderr: Stderr::read(stderr, self.server, Arc::clone(&options.redact)),
         };
         let lines = BoundedLines::new(stdout, options.answer_bytes_max);
         Ok((process, (lines, stdin)))
@@ -124,9 +125,7 @@ impl Program<'_> {
 
     fn fill(&self, text: &str, place: &str, options: &Options) -> Result<String, Failure> {
         expand(text, &*options.lookup).map_err(|Unset(name)| {
-            self.cannot(format!(
-                "`{place}` uses ${{{name}}}, and the variable {name} is not set"
-            ))
+            self.cannot(format!("`{place}` uses ${{{name}}}, and {}", unset(&name)))
         })
     }
 

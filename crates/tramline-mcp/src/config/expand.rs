@@ -1,8 +1,23 @@
-//! `${VAR}`, `${VAR:-default}` and `${env:VAR}`: filled in when a server starts, not before.
+//! `${VAR}`, `${VAR:-default}`, `${env:VAR}` and `${settings.KEY}`: filled in when a server starts,
+//! not before.
+
+/// What the name of a setting begins with.
+pub const SETTING: &str = "settings.";
 
 /// A variable that has neither a value nor a default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unset(pub String);
+
+/// What to say of a variable or a setting without a value.
+pub fn unset(name: &str) -> String {
+    match name.strip_prefix(SETTING) {
+        None => format!("the variable {name} is not set"),
+        Some(key) => format!(
+            "{}; if it is, `tramline settings get {key}` says why it cannot be read",
+            tramline_engine::settings::missing(key)
+        ),
+    }
+}
 
 /// Fills in the variables of `text`. A `${` without its `}` is left as it stands.
 pub fn expand(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Result<String, Unset> {

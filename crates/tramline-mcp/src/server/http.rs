@@ -18,6 +18,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tramline_core::Str;
+use tramline_engine::Owner;
 
 /// A session of an older client ends after so long without a message, even while a call lasts:
 /// longer than people take to answer, short enough that forgotten ones go.
@@ -102,6 +103,15 @@ pub enum HttpFault {
     },
 }
 
+/// Routes that are served beside MCP.
+#[derive(Debug, Default)]
+pub struct Beside {
+    /// Those that need a token where one is needed; requests carry whose runs they may see.
+    pub guarded: Router,
+    /// Those that everybody may ask for.
+    pub open: Router,
+}
+
 /// A listener with its server, ready to go.
 pub struct Listening {
     /// The address that was given, its port filled in.
@@ -114,6 +124,16 @@ pub struct Listening {
 impl Server {
     /// Begins to listen; [`Listening::serve`] answers.
     pub async fn listen(self, http: Http, stop: CancellationToken) -> Result<Listening, HttpFault> {
+        self.listen_beside(http, Beside::default(), stop).await
+    }
+
+    /// The same with other routes beside the server's.
+    pub async fn listen_beside(
+        self,
+        http: Http,
+        beside: Beside,
+        stop: CancellationToken,
+    ) -> Result<Listening, HttpFault> {
         if !http.address.ip().is_loopback() && http.is_open() {
             return Err(HttpFault::Open(http.address));
         }
@@ -125,9 +145,11 @@ impl Server {
         let address = listener.local_addr().map_err(taken)?;
         let routes = Router::new()
             .nest_service("/mcp", self.service(address, &stop))
+            .merge(beside.guarded)
             .layer(middleware::from_fn_with_state(Arc::new(http), admit))
             // Behind no token: it says that we live, and nothing else.
-            .route("/healthz", get(async || "ok\n"));
+            .route("/healthz", get(async || "ok\n"))
+            .merge(beside.open);
         Ok(Listening {
             address,
             listener,
@@ -185,6 +207,8 @@ async fn admit(State(http): State<Arc<Http>>, mut request: Request, next: Next) 
         .and_then(|value| value.to_str().ok())
         .and_then(|value| value.strip_prefix("Bearer "));
     if let Some(caller) = shown.and_then(|shown| http.admits(shown)) {
+        let owner = Owner(caller.name.clone());
+        request.extensions_mut().insert(owner);
         request.extensions_mut().insert(caller);
         return next.run(request).await;
     }

@@ -7,9 +7,12 @@ use super::reply;
 use super::toolset::{ACTS, LOOKS, Means, Own, plain};
 use rmcp::model::CallToolResult;
 use tramline_core::{Map, Value};
+use tramline_engine::seams::Hints;
 
 mod bring;
 mod execute;
+mod settings;
+mod trace;
 mod validate;
 
 pub(super) use bring::{check_calls, told};
@@ -51,7 +54,66 @@ pub(super) const TOOLS: &[Own] = &[
         hints: ACTS,
         answer: |means, arguments| plain(execute::answer(means, arguments)),
     },
+    Own {
+        name: "settings_set",
+        title: "Set a setting",
+        description: "Sets a key or credential that workflows and servers name as \
+                      ${settings.KEY}. It is a secret unless secret is false: kept encrypted and \
+                      never shown again. Gives it masked.",
+        input: r#"{
+            "type": "object",
+            "properties": {
+                "key": { "type": "string" },
+                "value": { "type": "string" },
+                "secret": { "type": "boolean", "default": true }
+            },
+            "required": ["key", "value"],
+            "additionalProperties": false
+        }"#,
+        hints: SETS,
+        answer: |means, arguments| plain(settings::set(means, arguments)),
+    },
+    Own {
+        name: "settings_get",
+        title: "Look at a setting",
+        description: "Tells whether a setting is there, and what names it. Secrets are masked: \
+                      name them as ${settings.KEY} where they are needed.",
+        input: r#"{
+            "type": "object",
+            "properties": { "key": { "type": "string" } },
+            "required": ["key"],
+            "additionalProperties": false
+        }"#,
+        hints: LOOKS,
+        answer: |means, arguments| plain(settings::get(means, arguments)),
+    },
+    Own {
+        name: "trace_read",
+        title: "Read a trace",
+        description: "Reads what a run did, step by step: its id, the trace_path of a reply, latest, \
+                      or the path of a trace that was written into a file. Gives up to limit steps \
+                      from from_step on.",
+        input: r#"{
+            "type": "object",
+            "properties": {
+                "trace_file": { "type": "string", "default": "latest", "description": "Run, trace_path, path or latest" },
+                "from_step": { "type": "integer", "minimum": 1, "default": 1 },
+                "limit": { "type": "integer", "minimum": 1, "maximum": 1000, "default": 100 }
+            },
+            "additionalProperties": false
+        }"#,
+        hints: LOOKS,
+        answer: |means, arguments| plain(trace::read(means, arguments)),
+    },
 ];
+
+/// Of a tool that changes what we keep, and nothing else.
+const SETS: Hints = Hints {
+    read_only: Some(false),
+    destructive: Some(true),
+    idempotent: Some(true),
+    open_world: Some(false),
+};
 
 /// What was asked for, in the shape of this toolset.
 fn success(data: Value, trace: Option<&str>) -> CallToolResult {
@@ -59,7 +121,7 @@ fn success(data: Value, trace: Option<&str>) -> CallToolResult {
     told.insert("success", true.into());
     told.insert("data", data);
     if let Some(trace) = trace {
-        told.insert("trace_path", trace.into());
+        told.insert("trace_path", trace_path(trace).into());
     }
     reply::success(&told.into())
 }
@@ -104,11 +166,19 @@ impl Wrong {
         told.insert("success", false.into());
         told.insert("error", error.into());
         if let Some(trace) = self.trace {
-            told.insert("trace_path", trace.into());
+            told.insert("trace_path", trace_path(&trace).into());
         }
         let mut reply = reply::success(&told.into());
         reply.is_error = Some(true);
         reply
+    }
+}
+
+/// Where a run's trace is to be had: a handle, since nothing is written unasked.
+fn trace_path(run: &str) -> String {
+    match run.parse() {
+        Ok(run) => tramline_core::trace::handle(&run),
+        Err(_) => run.to_owned(),
     }
 }
 

@@ -6,7 +6,7 @@ use tramline_core::graph::Graph;
 use tramline_core::ids::{RunId, Seq};
 use tramline_core::run::Run;
 use tramline_engine::seams::Status;
-use tramline_engine::{Ended, Engine, Fault, Handle, Start};
+use tramline_engine::{Ended, Engine, Fault, Handle, Said, Start};
 
 /// How often a run that others drive is looked at, beside when the store says that something
 /// happened: a process that dies says nothing.
@@ -68,6 +68,20 @@ impl Underway {
             },
             cancelled: Cancelled::Ends,
             driver: None,
+        })
+    }
+
+    /// Answers what a run asks, and goes on with it.
+    pub(super) async fn go_on(engine: &Engine, run: &Run, said: Vec<Said>) -> Result<Self, Fault> {
+        Ok(Self {
+            run: run.id.clone(),
+            graph: Arc::clone(&run.graph),
+            told: Told {
+                seen: run.seq,
+                count: 0,
+            },
+            cancelled: Cancelled::GoesOn,
+            driver: engine.go_on_with(&run.id, said).await?,
         })
     }
 

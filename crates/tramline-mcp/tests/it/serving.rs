@@ -6,6 +6,7 @@ mod debugging;
 mod effects;
 mod http;
 mod library;
+mod settings;
 mod sop;
 mod support;
 mod tasks;

@@ -15,22 +15,33 @@ pub(super) fn claim(
     run: &RunId,
     owner: &str,
 ) -> Result<Claim, Trouble> {
+    if let Some(owner) = holder(conn, owners, run, owner)? {
+        return Ok(Claim::Elsewhere { owner });
+    }
+    put(conn, run, owner)?;
+    Ok(Claim::Held)
+}
+
+/// The living other that has a run, as it is told to people.
+pub(super) fn holder(
+    conn: &Connection,
+    owners: &Owners,
+    run: &RunId,
+    owner: &str,
+) -> Result<Option<String>, Trouble> {
     let holder: Option<String> = conn
         .prepare_cached("SELECT owner FROM claims WHERE run = ?1")?
         .query_row([run.as_str()], |row| row.get(0))
         .optional()?;
-    match holder {
-        Some(holder) if holder == owner => return Ok(Claim::Held),
-        Some(holder) if owners.lives(&holder) => {
-            return Ok(Claim::Elsewhere {
-                owner: spoken(&holder),
-            });
-        }
-        Some(_) | None => {}
-    }
+    let other = holder.filter(|holder| holder != owner && owners.lives(holder));
+    Ok(other.map(|holder| spoken(&holder)))
+}
+
+/// Writes down who has a run.
+pub(super) fn put(conn: &Connection, run: &RunId, owner: &str) -> Result<(), Trouble> {
     conn.prepare_cached("INSERT OR REPLACE INTO claims (run, owner) VALUES (?1, ?2)")?
         .execute([run.as_str(), owner])?;
-    Ok(Claim::Held)
+    Ok(())
 }
 
 /// Gives a run back.

@@ -68,6 +68,11 @@ impl Place {
         }
     }
 
+    /// Whether a directory has a database.
+    pub(super) fn is_at(dir: &Path) -> bool {
+        dir.join(DATABASE).exists()
+    }
+
     /// A database that lives and dies with its one connection.
     pub(super) fn memory() -> Self {
         Self { dir: None }

@@ -19,7 +19,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use tramline_core::ids::{RunId, Seq};
-use tramline_engine::seams::{Append, Head, Status, Store};
+use tramline_engine::seams::{Append, Head, Hold, Status, Store};
 use tramline_store::Sqlite;
 
 fn run(n: u64) -> RunId {
@@ -33,6 +33,7 @@ fn chunk(run: &RunId, seen: Seq, body: Vec<u8>) -> Append {
         last: seen + 1,
         body,
         head: head(Status::Running),
+        hold: Hold::Keep,
     }
 }
 

@@ -97,7 +97,7 @@ async fn share(store: &Sqlite) {
                 eprintln!("ack 0 {seen}");
             }
             Err(AppendError::Moved { last }) => seen = last,
-            Err(AppendError::Store(fault)) => panic!("{fault}"),
+            Err(other) => panic!("{other}"),
         }
     }
 }

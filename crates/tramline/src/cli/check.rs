@@ -62,7 +62,8 @@ async fn ask(
     found: &mut Found,
 ) -> Result<(), wire::Trouble> {
     let documents = || sound.iter().map(|(_, document)| document);
-    let equipment = wire::equip(config, documents())?;
+    let settings = wire::settings_to_look(config)?;
+    let equipment = wire::equip(config, documents(), settings)?;
     let answers = probe::ask(&equipment, documents(), ASK_MAX).await;
     for (at, document) in sound {
         found.flawed[*at].flaws.extend(answers.flaws(document));

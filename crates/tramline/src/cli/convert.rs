@@ -4,7 +4,7 @@ use super::{Done, Exit, documents, output};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tramline_core::formats::yaml_graph::{self, Document};
-use tramline_core::formats::{Written, json_dag, pflow_ir};
+use tramline_core::formats::{Written, json_dag, pflow_ir, pflow_markdown};
 use tramline_core::graph::Graph;
 use tramline_core::picture::{Picture, mermaid};
 
@@ -34,6 +34,8 @@ enum Target {
     Dag,
     /// An IR, as JSON
     Ir,
+    /// A workflow in markdown
+    PflowMd,
     /// A Mermaid flowchart
     Mermaid,
 }
@@ -54,6 +56,7 @@ pub(super) fn main(verb: &Convert, json: bool) -> Done {
         Target::Yaml => yaml(document, named.as_ref()),
         Target::Dag => json_dag::write(&document.servers, &only()?.workflow),
         Target::Ir => pflow_ir::write(&document.servers, &only()?.workflow),
+        Target::PflowMd => pflow_markdown::write(&document.servers, &only()?.workflow),
         Target::Mermaid => Written {
             text: mermaid(&Picture::of(&only()?.workflow)),
             lost: vec!["everything but the picture".to_owned()],

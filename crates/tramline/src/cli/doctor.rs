@@ -48,10 +48,23 @@ pub(super) async fn main(common: Common, verb: Doctor) -> Done {
     match wire::open(&config, &read) {
         Ok(house) => {
             find(true, "data directory", dir.display().to_string());
+            match house.settings.list(&**house.engine.workflows()).await {
+                Err(fault) => find(false, "settings", fault.to_string()),
+                Ok(all) => {
+                    for one in all {
+                        if let Err(why) = one.value {
+                            find(false, &format!("setting {}", one.key), why);
+                        }
+                    }
+                }
+            }
             for listing in house.servers.list().await {
                 match listing.tools {
                     Ok(tools) => find(true, &listing.server, format!("{} tools", tools.len())),
-                    Err(failure) => find(false, &listing.server, failure.to_string()),
+                    Err(failure) => {
+                        let failure = house.settings.redact_failure(failure);
+                        find(false, &listing.server, failure.to_string());
+                    }
                 }
             }
             house.close().await;

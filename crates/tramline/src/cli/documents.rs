@@ -2,13 +2,13 @@
 
 use super::{Exit, Stopped, frames};
 use crate::config::{Config, File, read_document};
-use crate::wire;
+use crate::{companions, wire};
 use std::path::Path;
 use std::sync::Arc;
 use tramline_core::Str;
 use tramline_core::flaw::Flaw;
 use tramline_core::formats::yaml_graph::Document;
-use tramline_core::formats::{self, Elsewhere, Hint, Read};
+use tramline_core::formats::{self, Elsewhere, Format, Hint, Read};
 use tramline_core::graph::Graph;
 use tramline_core::text::nearest;
 
@@ -36,14 +36,21 @@ pub(super) fn read(
         text: String::from_utf8_lossy(&bytes).into_owned(),
         flaws,
     };
-    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let (format, name) = Format::of_file(&name);
     let hint = Hint {
-        name: &name,
+        format,
+        name,
         elsewhere,
         ..Hint::default()
     };
     match formats::read(&bytes, hint) {
-        Ok(read) => {
+        Ok(mut read) => {
+            if matches!(elsewhere, Elsewhere::Configured(_))
+                && let Err(flaws) = companions::read(path, &mut read.document, elsewhere)
+            {
+                return Err(Ok(flawed(flaws)));
+            }
             let warnings = flawed(read.document.warnings.clone());
             Ok((read, warnings))
         }

@@ -56,6 +56,7 @@ fn surroundings(
         let hosts = origin.hosts.iter();
         config.hosts = hosts.filter_map(|host| host.parse().ok()).collect();
     }
+    config.shell |= origin.shell;
     config.mcp_config = reach.mcp_config.or_else(|| origin.mcp_config.clone());
     let mut files: Vec<PathBuf> = named.collect();
     if files.is_empty() {

@@ -25,7 +25,8 @@ pub(super) async fn ask<'d>(
     patience: Duration,
 ) -> Answers {
     let workflows = documents.clone().into_iter();
-    let workflows = workflows.flat_map(|document| &document.workflows);
+    let workflows =
+        workflows.flat_map(|document| document.workflows.iter().chain(&document.companions));
     let workflows = workflows.map(|graph| graph.workflow.name.clone());
     let mut said = BTreeMap::from([(Str::from(WORKFLOW_SERVER), Ok(workflows.collect()))]);
     let calls = documents.into_iter().flat_map(|document| &document.calls);
@@ -59,8 +60,13 @@ pub(super) async fn ask<'d>(
 async fn list(equipment: &Equipment, server: &str) -> Option<Result<Vec<Str>, Failure>> {
     let tools = match server {
         SERVER => equipment.builtin.list().await.pop()?.tools,
-        server => equipment.servers.list_of(server).await?,
+        server => {
+            // One that needs a setting says so itself.
+            let _ = equipment.settings.refresh().await;
+            equipment.servers.list_of(server).await?
+        }
     };
+    let tools = tools.map_err(|failure| equipment.settings.redact_failure(failure));
     Some(tools.map(|tools| tools.iter().map(|tool| tool.name.tool.clone()).collect()))
 }
 

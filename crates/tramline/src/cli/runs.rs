@@ -15,6 +15,7 @@ mod fork;
 mod halt;
 mod list;
 mod past;
+mod prune;
 mod remove;
 pub(super) mod show;
 mod steer;
@@ -56,6 +57,8 @@ enum RunsVerb {
     Fork(fork::Forking),
     /// Show how two runs differ
     Compare(compare::Comparing),
+    /// Forget runs that are over, by age and for room
+    Prune(prune::Prune),
     /// Forget runs that are over
     Rm(remove::Remove),
 }
@@ -76,6 +79,7 @@ pub(super) async fn main(common: Common, verb: Runs) -> Done {
         Some(RunsVerb::Reject(verb)) => decide::decide(common, verb, false).await,
         Some(RunsVerb::Fork(verb)) => fork::main(common, verb).await,
         Some(RunsVerb::Compare(verb)) => compare::main(common, verb).await,
+        Some(RunsVerb::Prune(verb)) => prune::main(common, verb).await,
         Some(RunsVerb::Rm(verb)) => remove::main(common, verb).await,
     }
 }

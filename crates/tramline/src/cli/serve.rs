@@ -7,11 +7,11 @@ use readings::Readings;
 use reload::Stage;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 use tramline_core::run::Run;
-use tramline_engine::Engine;
-use tramline_mcp::server::{Conduct, Http, Server, Toolset};
+use tramline_engine::{Engine, Retention, Settings};
+use tramline_mcp::server::{Beside, Conduct, Http, Server, Toolset};
 
 mod readings;
 mod reload;
@@ -19,6 +19,9 @@ mod reload;
 /// How often it is looked for runs that have expired: nobody waits for their end, and whoever comes
 /// back to one is told so at once.
 const SWEEP_EVERY: Duration = Duration::from_secs(30);
+
+/// How often runs that need not be kept are looked for: what is kept is counted in days.
+const PRUNE_EVERY: Duration = Duration::from_secs(60 * 60);
 
 /// Serve graphs as MCP tools.
 #[derive(clap::Args)]
@@ -98,7 +101,8 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
         interrupted().await;
         signal.cancel();
     });
-    let sweeping = sweep(house.engine.clone());
+    hide_tokens(&house.settings, http.as_ref())?;
+    let sweeping = sweep(house.engine.clone(), config.retention);
     tokio::spawn(stop.clone().run_until_cancelled_owned(sweeping));
     let stage = Stage {
         files: verb.files,
@@ -109,7 +113,7 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
     };
     let attending = stage.attend(readings, prints);
     tokio::spawn(stop.clone().run_until_cancelled_owned(attending));
-    serve(server, http, stop).await?;
+    serve(server, http, &house.engine, stop).await?;
     house.close().await;
     Ok(Exit::Done)
 }
@@ -145,9 +149,31 @@ fn callers(verb: &Serve) -> Result<Option<Http>, Stopped> {
     }))
 }
 
-/// Ends runs that have waited longer for an answer than they were given.
-async fn sweep(engine: Engine) {
+/// Tokens are secrets too.
+fn hide_tokens(settings: &Settings, http: Option<&Http>) -> Result<(), Stopped> {
+    if let Some(http) = http {
+        for named in &http.named {
+            settings.also_hide(&format!("token:{}", named.name), &named.token)?;
+        }
+        if let Some(token) = &http.token {
+            settings.also_hide("token", token)?;
+        }
+    }
+    Ok(())
+}
+
+/// Ends runs that have waited longer for an answer than they were given, and forgets those that need
+/// not be kept.
+async fn sweep(engine: Engine, keep: Retention) {
+    let mut pruned: Option<Instant> = None;
     loop {
+        let due = pruned.is_none_or(|at| at.elapsed() >= PRUNE_EVERY);
+        if due && !keep.is_endless() {
+            pruned = Some(Instant::now());
+            if let Err(fault) = engine.prune(keep, false).await {
+                output::say(&format!("runs could not be forgotten: {fault}"));
+            }
+        }
         if let Err(fault) = engine.expire().await {
             output::say(&format!(
                 "runs that have expired could not be ended: {fault}"
@@ -157,18 +183,29 @@ async fn sweep(engine: Engine) {
     }
 }
 
-async fn serve(server: Server, http: Option<Http>, stop: CancellationToken) -> Result<(), Stopped> {
+async fn serve(
+    server: Server,
+    http: Option<Http>,
+    engine: &Engine,
+    stop: CancellationToken,
+) -> Result<(), Stopped> {
     let Some(http) = http else {
         return tokio::select! {
             served = server.serve_stdio() => Ok(served?),
             () = stop.cancelled() => Ok(()),
         };
     };
+    let beside = Beside {
+        guarded: tramline_web::api(engine),
+        open: tramline_web::studio(),
+    };
     let listening = server
-        .listen(http, stop)
+        .listen_beside(http, beside, stop)
         .await
         .map_err(|fault| Stopped::bad(fault.to_string()))?;
-    output::say(&format!("serving at http://{}/mcp", listening.address));
+    let address = listening.address;
+    output::say(&format!("serving at http://{address}/mcp"));
+    output::say(&format!("the studio is at http://{address}/studio"));
     listening.serve().await.map_err(|error| Stopped {
         exit: Exit::Failed,
         message: error.to_string(),

@@ -8,20 +8,25 @@ use tramline_core::Value;
 use tramline_core::flaw::{Code, Flaw, Severity};
 use tramline_core::formats::document::{self, At};
 use tramline_core::text::{milliseconds, nearest, shown};
-use tramline_engine::{Pattern, Policy, Quota, Rate};
+use tramline_engine::{Pattern, Policy, Quota, Rate, Retention};
 
 /// Larger files are refused.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
+/// The milliseconds of a day.
+const DAY_MS: u64 = 86_400_000;
+
 /// The fields of the file.
-const FIELDS: [&str; 7] = [
+const FIELDS: [&str; 9] = [
     "policy",
     "control",
     "quota",
+    "retention",
     "throttle",
     "mcp_config",
     "roots",
     "hosts",
+    "shell",
 ];
 
 /// What a configuration file says. What it leaves out is as it is without a file.
@@ -33,6 +38,8 @@ pub struct File {
     pub control: Control,
     /// How much room all runs have.
     pub quota: Quota,
+    /// Which runs that are over are kept.
+    pub retention: Retention,
     /// How often tools may be called.
     pub throttle: Vec<Rate>,
     /// The clients' usual JSON with more servers.
@@ -41,6 +48,8 @@ pub struct File {
     pub roots: Vec<PathBuf>,
     /// The hosts that `http` may call.
     pub hosts: Vec<HostPattern>,
+    /// Whether `shell` may run commands.
+    pub shell: bool,
 }
 
 /// A file that cannot be used, with its text.
@@ -78,6 +87,7 @@ impl File {
         reader.policy(root, &mut file.policy);
         reader.control(root, &mut file.control);
         reader.quota(root, &mut file.quota);
+        reader.retention(root, &mut file.retention);
         reader.throttle(root, &mut file.throttle);
         let text = given(root, "mcp_config").and_then(|at| reader.text(at, "mcp_config"));
         file.mcp_config = text.map(|path| directory.join(path));
@@ -87,6 +97,12 @@ impl File {
             match host.parse() {
                 Ok(host) => file.hosts.push(host),
                 Err(bad) => reader.bad(at, bad.to_string()),
+            }
+        }
+        if let Some(at) = given(root, "shell") {
+            match at.value.as_bool() {
+                Some(allowed) => file.shell = allowed,
+                None => reader.wrong(at, "shell", "true or false"),
             }
         }
         let mut flaws = reader.flaws;
@@ -236,6 +252,15 @@ impl Reader {
         quota.bytes_max = self.whole(at, "journal_bytes", 1);
     }
 
+    fn retention(&mut self, root: At<'_>, retention: &mut Retention) {
+        let Some(at) = self.section(root, "retention", &["days", "bytes"]) else {
+            return;
+        };
+        let days = self.whole(at, "days", 1);
+        retention.age_ms_max = days.map(|days| days.saturating_mul(DAY_MS));
+        retention.bytes_max = self.whole(at, "bytes", 1);
+    }
+
     fn throttle(&mut self, root: At<'_>, rates: &mut Vec<Rate>) {
         let Some(list) = given(root, "throttle") else {
             return;
@@ -278,7 +303,7 @@ mod tests {
         let text = "policy:\n  ask: ['github:delete_*']\n  deny: ['*:drop*']\n\
             control: { ttl: 30m, commands_per_minute: 60 }\nquota: { open_runs: 5, journal_bytes: 1000 }\n\
             throttle:\n  - { pattern: 'github:*', per_minute: 30 }\nmcp_config: mcp.json\nroots: [docs]\n\
-            hosts: [api.example.com]\n";
+            hosts: [api.example.com]\nshell: true\nretention: { days: 30, bytes: 5000 }\n";
         let (file, odd) = File::parse(text.as_bytes(), Path::new("/etc/t")).unwrap();
         assert!(odd.is_empty());
         assert_eq!(file.policy.ask[0].as_str(), "github:delete_*");
@@ -287,12 +312,15 @@ mod tests {
         assert_eq!(file.control.commands_per_minute, 60);
         assert_eq!(file.quota.runs_open_max, Some(5));
         assert_eq!(file.throttle[0].per_minute, 30);
+        assert_eq!(file.retention.age_ms_max, Some(30 * DAY_MS));
+        assert_eq!(file.retention.bytes_max, Some(5000));
         assert_eq!(
             file.mcp_config.as_deref(),
             Some(Path::new("/etc/t/mcp.json"))
         );
         assert_eq!(file.roots, [Path::new("/etc/t/docs")]);
         assert_eq!(file.hosts.len(), 1);
+        assert!(file.shell);
     }
 
     #[test]

@@ -47,6 +47,13 @@ impl Document {
         let graphs = self.0.read.workflows.iter();
         graphs.map(|graph| (Arc::clone(graph), self.0.origin.clone()))
     }
+
+    /// Its graphs and those beside it that they call, each with where it is to be found again.
+    pub(super) fn callables(&self) -> impl Iterator<Item = (Arc<Graph>, Value)> + '_ {
+        let beside = self.0.read.companions.iter();
+        let beside = beside.map(|graph| (Arc::clone(graph), self.0.origin.clone()));
+        self.graphs().chain(beside)
+    }
 }
 
 /// What a caller needs to know of a tool.

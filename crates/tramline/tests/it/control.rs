@@ -11,6 +11,7 @@ use std::time::Duration;
 
 mod commands;
 mod many;
+mod places;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tramline::builtin::{Allowed, Builtin, SERVER};
+use tramline::companions;
 use tramline::core::Value;
-use tramline::core::formats::{self, Hint};
+use tramline::core::formats::{self, Format, Hint};
 use tramline::core::graph::Graph;
 use tramline::core::ids::{Checkpoint, RunId};
 use tramline::core::journal::Outcome;
@@ -30,7 +31,7 @@ struct Case {
 
 /// Every example, in every format.
 fn documents() -> Vec<PathBuf> {
-    let folders = ["graphs", "dags", "ir"].map(|name| root().join("examples").join(name));
+    let folders = ["graphs", "dags", "ir", "pflow"].map(|name| root().join("examples").join(name));
     let entries = folders
         .iter()
         .flat_map(|folder| std::fs::read_dir(folder).unwrap());
@@ -44,9 +45,17 @@ fn documents() -> Vec<PathBuf> {
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for path in documents() {
-        let document = formats::read(&std::fs::read(&path).unwrap(), Hint::default())
+        let file = path.file_name().unwrap().to_string_lossy();
+        let (format, name) = Format::of_file(&file);
+        let hint = Hint {
+            format,
+            name,
+            ..Hint::default()
+        };
+        let mut document = formats::read(&std::fs::read(&path).unwrap(), hint)
             .unwrap_or_else(|flaws| panic!("{}: {flaws:#?}", path.display()))
             .document;
+        companions::read(&path, &mut document, hint.elsewhere).unwrap();
         assert_eq!(document.warnings, [], "{}", path.display());
         let beside = std::fs::read_to_string(path.with_extension("expected.json")).unwrap();
         let expected = Value::from_json(&beside).unwrap();
@@ -63,20 +72,20 @@ fn cases() -> Vec<Case> {
                     case.get("input").unwrap()
                 ),
                 graph: Arc::clone(graph.unwrap()),
-                document: document.workflows.clone(),
+                document: [&*document.workflows, &*document.companions].concat(),
                 input: case.get("input").unwrap().clone(),
                 expected: case.clone(),
             });
         }
     }
-    assert!(cases.len() >= 24, "only {} cases", cases.len());
+    assert!(cases.len() >= 34, "only {} cases", cases.len());
     cases
 }
 
 fn engine(store: MemoryStore, case: &Case) -> Engine {
     let allowed = Allowed {
         roots: vec![root()],
-        hosts: Vec::new(),
+        ..Allowed::default()
     };
     let builtin = Arc::new(Builtin::new(allowed).unwrap());
     let tools = Toolbox::new(Arc::new(FakeTools::new())).with(SERVER, builtin);

@@ -5,22 +5,33 @@ use tramline_expr::Str;
 
 /// A character of the text: its count from the start, its line and its column (from 1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Spot {
+pub(in crate::formats) struct Spot {
     /// How many characters come before it.
-    pub(super) index: u32,
+    pub(in crate::formats) index: u32,
     /// Its line.
-    pub(super) line: u32,
+    pub(in crate::formats) line: u32,
     /// Its column.
-    pub(super) column: u32,
+    pub(in crate::formats) column: u32,
 }
 
 /// A stretch of the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Span {
+pub(in crate::formats) struct Span {
     /// Its first character.
-    pub(super) start: Spot,
+    pub(in crate::formats) start: Spot,
     /// The character after its last.
-    pub(super) end: Spot,
+    pub(in crate::formats) end: Spot,
+}
+
+impl Span {
+    /// One character, where its count from the start does not matter.
+    pub(in crate::formats) fn at(line: u32, column: u32) -> Self {
+        one(Spot {
+            index: 0,
+            line,
+            column,
+        })
+    }
 }
 
 /// How a value was written.
@@ -144,7 +155,7 @@ fn one(start: Spot) -> Span {
 }
 
 /// A stretch of text as a place.
-pub(super) fn place(span: Span, pointer: String) -> Place {
+pub(in crate::formats) fn place(span: Span, pointer: String) -> Place {
     Place {
         line: span.start.line as usize,
         column: span.start.column as usize,

@@ -11,6 +11,23 @@ use tramline_expr::Value;
 
 /// Reads one YAML document; what is wrong with it is among the flaws.
 pub(super) fn read(text: &str, flaws: &mut Flaws) -> Option<Built> {
+    let built = parse(text, flaws)?;
+    match &built {
+        (Value::Null, ..) => {
+            flaws.add(
+                Code::Unreadable,
+                point(text, 0),
+                "there is nothing in the document",
+                "write a document with `server` and `tools`",
+            );
+            None
+        }
+        _ => Some(built),
+    }
+}
+
+/// Reads YAML that may hold nothing at all.
+pub(super) fn parse(text: &str, flaws: &mut Flaws) -> Option<Built> {
     let mut builder = Builder::new(flaws);
     let mut documents = 0;
     for event in Parser::new_from_str(text) {
@@ -37,19 +54,7 @@ pub(super) fn read(text: &str, flaws: &mut Flaws) -> Option<Built> {
             return None;
         }
     }
-    let built = builder.finish();
-    match &built {
-        Some((Value::Null, ..)) | None => {
-            flaws.add(
-                Code::Unreadable,
-                point(text, 0),
-                "there is nothing in the document",
-                "write a document with `server` and `tools`",
-            );
-            None
-        }
-        Some(_) => built,
-    }
+    Some(builder.finish().unwrap_or_default())
 }
 
 fn take(builder: &mut Builder<'_>, event: Event<'_>, span: Span) -> Result<(), Stop> {

@@ -182,6 +182,9 @@ impl<'a> Writer<'a> {
             if !depends.is_empty() {
                 task.insert("depends_on", Value::array(depends));
             }
+            if let Some(purpose) = &node.purpose {
+                task.insert("description", purpose.clone().into());
+            }
             if let Some(reason) = &node.approval {
                 task.insert("approval", reason.clone().into());
             }

@@ -1,6 +1,8 @@
 //! `batch`: one call for each of many items, one after the other or side by side.
 
-use super::templates::{Names, Reader};
+use super::names::Names;
+use super::retry::wait_ms;
+use super::templates::Reader;
 use crate::formats::Flaws;
 use crate::formats::document::At;
 use crate::formats::sketch::Sources;
@@ -12,10 +14,8 @@ use tramline_expr::Str;
 const WIDTH: u64 = 10;
 /// More calls at once than a run may have under way would only wait.
 const WIDTH_MAX: u64 = 64;
-/// The most repetitions of a failed call.
-const RETRIES_MAX: u64 = 100;
-/// The longest wait between two attempts, in seconds: an hour.
-const WAIT_S_MAX: f64 = 3_600.0;
+/// The most attempts at a call that fails.
+const ATTEMPTS_MAX: u64 = 101;
 
 /// Reads `batch` of a node.
 pub(super) fn read<'t>(
@@ -45,12 +45,7 @@ pub(super) fn read<'t>(
         return;
     };
     sources.items = Some(items);
-    let mut reader = Reader {
-        names,
-        item: None,
-        flaws,
-    };
-    let items = reader.template(items);
+    let items = Reader::new(names, flaws).template(items);
     let name = fields::text(batch, "as", flaws).map(|(name, _)| name);
     let plain = |name: &&Str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let name = name.filter(|name| !name.is_empty()).filter(plain);
@@ -69,16 +64,17 @@ pub(super) fn read<'t>(
     }));
 }
 
-/// How often a failed call is repeated, where the node does not say so itself.
+/// How often a failed call is made in all, where the node does not say so itself.
 fn retry(batch: At<'_>, node: &mut Node, flaws: &mut Flaws) {
     let max = fields::given(batch, "max_retries");
-    let max = max.and_then(|at| fields::whole(at, "max_retries", 0, RETRIES_MAX, flaws));
-    let wait = fields::given(batch, "retry_wait").and_then(|at| at.value.as_f64());
-    if let (Some(max), None) = (max.filter(|max| *max > 0), node.retry) {
-        let wait = wait.unwrap_or(0.0).clamp(0.0, WAIT_S_MAX);
+    let max = max.and_then(|at| fields::whole(at, "max_retries", 0, ATTEMPTS_MAX, flaws));
+    let wait = fields::given(batch, "retry_wait");
+    let wait_ms = wait.map_or(0, |at| wait_ms(at, "retry_wait", flaws));
+    // It counts the first attempt, too.
+    if let (Some(max), None) = (max.filter(|max| *max > 1), node.retry) {
         node.retry = Some(Retry {
-            max: max as u32,
-            wait_ms: (wait * 1_000.0) as u64,
+            max: max as u32 - 1,
+            wait_ms,
             backoff: 1.0,
         });
     }

@@ -1,6 +1,8 @@
 //! Declared inputs and outputs: what a run is given and what it gives back.
 
-use super::templates::{Names, Reader};
+use super::names::Names;
+use super::templates::Reader;
+use super::ways::End;
 use crate::flaw::Code;
 use crate::formats::Flaws;
 use crate::formats::document::At;
@@ -91,7 +93,13 @@ pub(super) fn input_schema(inputs: &[Input]) -> Value {
 }
 
 /// Every node that leads nowhere leads to the end: by way of the outputs, where there are any.
-pub(super) fn end<'t>(root: At<'t>, names: &Names<'t>, sketch: &mut Sketch<'t>, flaws: &mut Flaws) {
+pub(super) fn end<'t>(
+    root: At<'t>,
+    names: &Names<'t>,
+    ends: Vec<End<'t>>,
+    sketch: &mut Sketch<'t>,
+    flaws: &mut Flaws,
+) {
     let outputs = fields::given(root, "outputs").and_then(|at| outputs(at, names, flaws));
     let leads: HashSet<&str> = sketch
         .workflow
@@ -114,7 +122,7 @@ pub(super) fn end<'t>(root: At<'t>, names: &Names<'t>, sketch: &mut Sketch<'t>, 
         .map(|(node, sources)| (node.id.clone(), sources.id))
         .collect();
     let mut nodes = sketch.workflow.nodes.iter();
-    if last.is_empty() && nodes.any(|node| node.action == Action::Exit) {
+    if last.is_empty() && ends.is_empty() && nodes.any(|node| node.action == Action::Exit) {
         return;
     }
     let target = match &outputs {
@@ -123,6 +131,9 @@ pub(super) fn end<'t>(root: At<'t>, names: &Names<'t>, sketch: &mut Sketch<'t>, 
     };
     for (id, at) in last {
         sketch.lead(Edge::new(id, target.clone()), at);
+    }
+    for End { from, label, at } in ends {
+        sketch.lead(Edge::labelled(from, target.clone(), label), at);
     }
     if let Some((expression, at)) = outputs {
         let action = Action::Compute { expression };
@@ -161,12 +172,7 @@ fn outputs<'t>(at: At<'t>, names: &Names<'t>, flaws: &mut Flaws) -> Option<(Str,
             );
             continue;
         };
-        let mut reader = Reader {
-            names,
-            item: None,
-            flaws,
-        };
-        let value = match reader.template(source) {
+        let value = match Reader::new(names, flaws).template(source) {
             Template::Expr(source) => source.to_string(),
             Template::Literal(value) => value.to_json(),
             Template::Object(_) | Template::Array(_) => continue,

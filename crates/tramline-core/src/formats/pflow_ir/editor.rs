@@ -1,11 +1,23 @@
 //! The JSON Schema of IRs, by which editors complete and check while one writes.
 
-use super::nodes::{END, SWITCH, TRANSFORM};
+use super::nodes::{self, END, SWITCH, TRANSFORM};
 use super::types::BUILTINS;
 use crate::formats::yaml_graph::editor;
 use crate::workflow::WORKFLOW_SERVER as WORKFLOWS;
 use serde_json::json;
 use tramline_expr::Value;
+
+/// `retry`, in the words of this format and in those of YAML graphs.
+fn retry() -> serde_json::Value {
+    let mut retry = editor::careful("retry");
+    let properties = &mut retry["properties"];
+    properties["max"]["description"] =
+        "Attempts in all; beside the first, with `wait_ms` or a number as `backoff`.".into();
+    properties["wait"] = json!({"type": "number", "minimum": 0, "description": "Seconds."});
+    let number = properties["backoff"].take();
+    properties["backoff"] = json!({"anyOf": [number, {"enum": ["fixed", "exponential"]}]});
+    retry
+}
 
 /// The schema of an IR document.
 pub fn json_schema() -> Value {
@@ -37,12 +49,33 @@ pub fn json_schema() -> Value {
                     "error_handling": {"enum": ["fail_fast", "continue"]}
                 }
             },
+            "inputs": {"type": ["object", "string"], "description": "Values by name: the inputs of a workflow, or what `params` see as `${name}`."},
+            "next": {"type": ["string", "array"], "description": "The node after it, or `end`; the next one in the document, if not given."},
+            "loop": {
+                "type": "object",
+                "description": "Does it again while a condition holds, at least once.",
+                "properties": {
+                    "while": {"type": "string", "description": "Again while this is true: a single `${node.key}`."},
+                    "until": {"type": "string", "description": "Again until this is true: a single `${node.key}`."},
+                    "carry": {"type": "object", "description": "The inputs that the next round has other than the first."},
+                    "max_iterations": {"type": ["integer", "string"], "minimum": 1}
+                },
+                "additionalProperties": false
+            },
             "join": {"enum": ["any", "all"]}
         },
         "additionalProperties": false
     });
     for name in editor::CAREFUL {
         node["properties"][name] = editor::careful(name);
+    }
+    node["properties"]["retry"] = retry();
+    for name in ["on-error", "on_error", "onError"] {
+        let error = json!({"type": "string", "description": "The node to which a failure leads, or `end`."});
+        node["properties"][name] = error;
+    }
+    for name in nodes::CACHES {
+        node["properties"][name] = json!({"description": "Understood, and without effect."});
     }
     let edge = json!({
         "type": "object",

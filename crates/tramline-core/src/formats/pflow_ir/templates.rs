@@ -1,14 +1,13 @@
 //! `${…}`: references inside values, checked against the nodes and inputs there are.
 
-use super::declared::Input;
-use super::types::OUTPUTS;
+use super::names::{Locals, Names, below};
 use crate::flaw::{Code, Place};
 use crate::formats::Flaws;
 use crate::formats::document::At;
-use crate::formats::reference::{Operand, Path, Piece, Reference, Step, joined, steps};
+use crate::formats::reference::{Operand, Path, Piece, Reference, joined, steps};
+use crate::settings;
 use crate::text::{nearest, shown};
 use crate::workflow::Template;
-use std::collections::HashMap;
 use std::ops::Range;
 use tramline_expr::{Str, Value};
 
@@ -22,108 +21,27 @@ pub(super) const INDEX: &str = "__index__";
 /// for it costs too much.
 const EXACT_MAX: usize = 100;
 
-/// What `${…}` may name.
-pub(super) struct Names<'t> {
-    /// The type of each node by its id, and whether it runs once for each of many items.
-    nodes: HashMap<&'t str, (&'t str, bool)>,
-    order: Vec<&'t str>,
-    pub(super) inputs: Vec<Input>,
-    /// The ids of the nodes that this reader adds.
-    pub(super) entry: Str,
-    pub(super) exit: Str,
-    pub(super) outputs: Str,
-}
-
-impl<'t> Names<'t> {
-    pub(super) fn of(list: At<'t>, inputs: Vec<Input>) -> Self {
-        let text = |node: &'t Value, key: &str| node.get(key).and_then(Value::as_str);
-        let mut nodes = HashMap::new();
-        let mut order = Vec::new();
-        for node in list.value.as_array().unwrap_or_default() {
-            if let Some(id) = text(node, "id") {
-                let spread = node.get("batch").is_some_and(|batch| !batch.is_null());
-                nodes.insert(id, (text(node, "type").unwrap_or_default(), spread));
-                order.push(id);
-            }
-        }
-        let free = |name: &str| {
-            let mut id = name.to_owned();
-            while nodes.contains_key(id.as_str()) {
-                id.push('_');
-            }
-            Str::from(id)
-        };
-        Self {
-            entry: free("entry"),
-            exit: free("exit"),
-            outputs: free("outputs"),
-            nodes,
-            order,
-            inputs,
-        }
-    }
-
-    pub(super) fn is_node(&self, id: &str) -> bool {
-        self.nodes.contains_key(id)
-    }
-
-    pub(super) fn nodes(&self) -> impl Iterator<Item = &'t str> {
-        self.order.iter().copied()
-    }
-
-    /// What a name and the steps after it stand for, in the order in which they are tried.
-    fn operands(&self, name: &str, steps: Vec<Step>) -> Option<Vec<Operand>> {
-        if let Some(&(kind, spread)) = self.nodes.get(name) {
-            return Some(of_node(name, kind, spread, steps));
-        }
-        let input = self.inputs.iter().find(|input| input.name == name)?;
-        let whole = steps.is_empty();
-        let mut path = vec![Step::Key(name.into())];
-        path.extend(steps);
-        let mut operands = vec![Operand::Path(Path::new(self.entry.clone(), path))];
-        operands.extend(
-            input
-                .default
-                .clone()
-                .filter(|_| whole)
-                .map(Operand::Literal),
-        );
-        Some(operands)
-    }
-}
-
-/// The parts of a node's output. Servers' tools give what they give; files that put it all under
-/// `result` are understood too.
-fn of_node(name: &str, kind: &str, spread: bool, mut steps: Vec<Step>) -> Vec<Operand> {
-    if spread && steps.first() == Some(&Step::Key("results".into())) {
-        // With us the list of results is the output itself.
-        steps.remove(0);
-    }
-    if let Some(Step::Key(key)) = steps.first_mut()
-        && let Some((_, _, ours)) = OUTPUTS
-            .iter()
-            .find(|(of, theirs, _)| *of == kind && key == theirs)
-    {
-        *key = (*ours).into();
-    }
-    let path = |steps: &[Step]| Operand::Path(Path::new(name, steps.to_vec()));
-    let mut operands = vec![path(&steps)];
-    let is_remote = kind.starts_with("mcp-") || kind.contains(':');
-    if is_remote && steps.first() == Some(&Step::Key("result".into())) {
-        operands.push(path(&steps[1..]));
-    }
-    operands
-}
-
 /// Reads values with references in them.
 pub(super) struct Reader<'n, 't, 'f> {
     pub(super) names: &'n Names<'t>,
     /// What the item of a batch is called, where there is one.
     pub(super) item: Option<&'n str>,
+    /// The node's own inputs.
+    pub(super) locals: Option<&'n Locals>,
     pub(super) flaws: &'f mut Flaws,
 }
 
-impl<'t> Reader<'_, 't, '_> {
+impl<'n, 't, 'f> Reader<'n, 't, 'f> {
+    /// A reader of values outside of a batch, which sees nodes and inputs.
+    pub(super) fn new(names: &'n Names<'t>, flaws: &'f mut Flaws) -> Self {
+        Self {
+            names,
+            item: None,
+            locals: None,
+            flaws,
+        }
+    }
+
     /// The template that stands at a place.
     pub(super) fn template(&mut self, at: At<'t>) -> Template {
         match at.value {
@@ -175,6 +93,15 @@ impl<'t> Reader<'_, 't, '_> {
                 plain.pop();
                 plain.push_str(SIGN);
                 done = inside;
+                if settings::begins(&text[begin..]) {
+                    // Two pieces, so that together they name no setting.
+                    pieces.push(Piece::Text(std::mem::take(&mut plain)));
+                }
+                continue;
+            }
+            if let Some(end) = self.setting(&text[begin..]) {
+                plain.push_str(&text[begin..begin + end]);
+                done = begin + end;
                 continue;
             }
             let Some(end) = closing(&text[inside..]).map(|end| inside + end) else {
@@ -199,6 +126,20 @@ impl<'t> Reader<'_, 't, '_> {
             [Piece::Reference(only)] => Template::Expr(only.jsonata().into()),
             pieces => Template::Expr(joined(pieces).into()),
         }
+    }
+
+    /// Where the name of a setting ends that a text begins with. A node or an input of that name
+    /// comes first.
+    fn setting(&self, text: &str) -> Option<usize> {
+        let (at, _) = settings::references(text).next()?;
+        let taken = self.names.is_node("settings")
+            || self.item == Some("settings")
+            || self
+                .names
+                .inputs
+                .iter()
+                .any(|input| input.name == "settings");
+        (at.start == 0 && !taken).then_some(at.end)
     }
 
     /// What stands between `${` and `}`: names with their ways, and what to take instead.
@@ -232,6 +173,10 @@ impl<'t> Reader<'_, 't, '_> {
                     variable: true,
                     ..Path::new(variable, steps)
                 }));
+                continue;
+            }
+            if let Some(local) = self.locals.and_then(|locals| locals.get(name)) {
+                operands.extend(local.iter().filter_map(|one| below(one, &steps)));
                 continue;
             }
             match self.names.operands(name, steps) {

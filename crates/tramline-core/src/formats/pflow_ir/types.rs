@@ -23,14 +23,21 @@ pub(super) const BUILTINS: [&str; 10] = [
 ];
 
 /// Names that a built-in tool's arguments have in older files.
-pub(super) const ARGUMENTS: [(&str, &str, &str); 3] = [
+pub(super) const ARGUMENTS: [(&str, &str, &str); 8] = [
     ("read-file", "file_path", "path"),
     ("write-file", "file_path", "path"),
+    ("delete-file", "file_path", "path"),
+    ("copy-file", "source_path", "from"),
+    ("copy-file", "dest_path", "to"),
+    ("move-file", "source_path", "from"),
+    ("move-file", "dest_path", "to"),
     ("list-directory", "directory", "path"),
 ];
 
 /// Names that parts of a built-in tool's output have in older files.
-pub(super) const OUTPUTS: [(&str, &str, &str); 3] = [
+pub(super) const OUTPUTS: [(&str, &str, &str); 5] = [
+    ("read-file", "file_path", "path"),
+    ("llm", "llm_usage", "usage"),
     ("http", "response", "body"),
     ("http", "status_code", "status"),
     ("http", "response_headers", "headers"),
@@ -44,6 +51,11 @@ pub(super) fn known_servers(servers: &Value, elsewhere: Elsewhere<'_>) -> Vec<St
         Elsewhere::Any => &[],
     };
     own.chain(others).cloned().collect()
+}
+
+/// Whether a type is one that this format has of its own, with parameters that are no arguments.
+pub(super) fn is_theirs(kind: &str) -> bool {
+    BUILTINS.contains(&kind) || (kind.starts_with("mcp-") && !kind.contains(':'))
 }
 
 /// The tool that a type stands for.

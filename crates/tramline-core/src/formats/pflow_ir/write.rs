@@ -10,6 +10,7 @@ use crate::formats::yaml_graph::BUILTIN;
 use crate::formats::yaml_graph::write::{bounds, care};
 use crate::formats::{Lost, Written};
 use crate::ids::ToolName;
+use crate::settings;
 use crate::workflow::{
     Action, Choice, DEFAULT_LABEL, Each, Edge, ItemFailures, Join, Node, Template, Unhandled,
     WORKFLOW_SERVER as WORKFLOWS, Workflow,
@@ -20,6 +21,15 @@ use tramline_expr::{Map, Str, Value};
 /// Writes a workflow as an IR.
 pub fn write(servers: &Value, workflow: &Workflow) -> Written {
     let mut lost = Lost::default();
+    let root = document(servers, workflow, &mut lost);
+    Written {
+        text: Value::from(root).to_json_pretty() + "\n",
+        lost: lost.told(),
+    }
+}
+
+/// The document that a workflow is as an IR.
+pub(in crate::formats) fn document(servers: &Value, workflow: &Workflow, lost: &mut Lost) -> Map {
     let mut root = Map::new();
     root.insert("ir_version", IR_VERSION.into());
     root.insert("name", workflow.name.clone().into());
@@ -34,7 +44,7 @@ pub fn write(servers: &Value, workflow: &Workflow) -> Written {
     let mut inputs = workflow
         .input_schema
         .as_ref()
-        .map_or_else(Map::new, |schema| inputs(schema, &mut lost));
+        .map_or_else(Map::new, |schema| inputs(schema, lost));
     if workflow.output_schema.is_some() {
         lost.add("the schema of the result");
     }
@@ -51,17 +61,18 @@ pub fn write(servers: &Value, workflow: &Workflow) -> Written {
         .iter()
         .find(is(Action::Entry))
         .map(|node| &node.id);
-    let limits = bounds(&workflow.limits, &mut lost);
+    let limits = bounds(&workflow.limits, lost);
     let exits = workflow.nodes.iter().filter(is(Action::Exit));
     let mut writer = Writer {
         workflow,
         entry,
         ids: workflow.nodes.iter().map(|node| node.id.as_str()).collect(),
         item: None,
+        inputs: inputs.keys().cloned().collect(),
         used: Vec::new(),
         exits: exits.map(|node| node.id.as_str()).collect(),
         spelt: false,
-        lost: &mut lost,
+        lost,
     };
     writer.spelt = writer.must_spell_ends();
     let nodes: Vec<_> = workflow
@@ -90,10 +101,7 @@ pub fn write(servers: &Value, workflow: &Workflow) -> Written {
     if let Some(start) = start {
         root.insert("start_node", start.into());
     }
-    Written {
-        text: Value::from(root).to_json_pretty() + "\n",
-        lost: lost.told(),
-    }
+    root
 }
 
 /// The inputs that a schema describes.
@@ -131,7 +139,8 @@ struct Writer<'a> {
     ids: HashSet<&'a str>,
     /// What the item is called in the node that is being written.
     item: Option<Str>,
-    /// The inputs that were referred to.
+    /// The inputs that are declared, and those that were referred to.
+    inputs: HashSet<Str>,
     used: Vec<Str>,
     exits: HashSet<&'a str>,
     /// Whether the ends are written: a node that leads nowhere else needs none.
@@ -200,6 +209,9 @@ impl Writer<'_> {
         let mut map = Map::new();
         map.insert("id", node.id.clone().into());
         map.insert("type", kind.into());
+        if let Some(purpose) = &node.purpose {
+            map.insert("purpose", purpose.clone().into());
+        }
         if params.as_object().is_some_and(|params| !params.is_empty()) {
             map.insert("params", params);
         }
@@ -279,7 +291,7 @@ impl Writer<'_> {
         let mut text = String::new();
         for piece in pieces_of(plain)? {
             match piece {
-                Piece::Text(part) => text.push_str(&part.replace(SIGN, "$${")),
+                Piece::Text(part) => text.push_str(&as_text(&part)),
                 Piece::Reference(reference) => {
                     // A `$` before it would make it just text.
                     if text.ends_with('$') {
@@ -302,6 +314,7 @@ impl Writer<'_> {
                     (!json.contains("??") && !json.contains('{')).then_some(json)?
                 }
                 Operand::Path(path) => self.path(path)?,
+                Operand::Source(_) => return None,
             });
         }
         Some(format!("{SIGN}{}}}", parts.join(" ?? ")))
@@ -322,12 +335,13 @@ impl Writer<'_> {
                 return None;
             };
             (root, steps) = (name, rest);
-            // A node of that name would be meant instead.
-            if self.ids.contains(root.as_str()) {
+            // Only what is declared is meant before a node of that name.
+            if self.ids.contains(root.as_str()) && !self.inputs.contains(root) {
                 return None;
             }
             self.used.push(root.clone());
-        } else if !self.ids.contains(root.as_str()) {
+        } else if !self.ids.contains(root.as_str()) || self.inputs.contains(root) {
+            // An input of that name would be meant instead.
             return None;
         }
         let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
@@ -419,10 +433,23 @@ fn type_of(tool: &ToolName) -> String {
     }
 }
 
+/// A text in which `${` stands for itself, but where it names a setting: that it means here too.
+fn as_text(text: &str) -> String {
+    let mut written = String::new();
+    let mut done = 0;
+    for (at, _) in settings::references(text) {
+        written.push_str(&text[done..at.start].replace(SIGN, "$${"));
+        written.push_str(&text[at.clone()]);
+        done = at.end;
+    }
+    written.push_str(&text[done..].replace(SIGN, "$${"));
+    written
+}
+
 /// A literal, with what would be read as a reference put so that it is not.
 fn escaped(value: &Value) -> Value {
     match value {
-        Value::String(text) => text.replace(SIGN, "$${").into(),
+        Value::String(text) => as_text(text).into(),
         Value::Array(items) => Value::array(items.iter().map(escaped)),
         Value::Object(map) => {
             Value::object(map.iter().map(|(key, value)| (key.clone(), escaped(value))))

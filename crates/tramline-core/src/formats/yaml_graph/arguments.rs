@@ -1,6 +1,7 @@
 //! The arguments of a call: which of their parts are expressions and which are meant as written.
 
 use crate::formats::document::At;
+use crate::settings;
 use crate::workflow::Template;
 use tramline_expr::{Str, Value};
 
@@ -8,10 +9,11 @@ use tramline_expr::{Str, Value};
 const EXPRESSION_SIGN: char = '$';
 
 /// Reads arguments: a text that starts with `$` and `{expr: …}` are JSONata, `{value: "$…"}` is
-/// that text itself, all else is literal.
+/// that text itself, all else is literal. A text that starts with `${settings.KEY}` is literal too:
+/// no expression begins so.
 pub(super) fn template(value: &Value) -> Template {
     match value {
-        Value::String(text) if text.starts_with(EXPRESSION_SIGN) => Template::Expr(text.clone()),
+        Value::String(text) if is_expression(text) => Template::Expr(text.clone()),
         Value::Object(map) => {
             if let Some(source) = only(value, "expr") {
                 return Template::Expr(source.clone());
@@ -43,11 +45,15 @@ pub(super) fn template(value: &Value) -> Template {
     }
 }
 
+fn is_expression(text: &str) -> bool {
+    text.starts_with(EXPRESSION_SIGN) && !settings::begins(text)
+}
+
 /// Whether a template is just what was written: then what holds only such is literal as a whole.
 fn is_same(template: &Template) -> bool {
     match template {
         // Only the escape makes a literal that starts so, and it is not what was written.
-        Template::Literal(Value::String(text)) => !text.starts_with(EXPRESSION_SIGN),
+        Template::Literal(Value::String(text)) => !is_expression(text),
         Template::Literal(Value::Array(_) | Value::Object(_)) => true,
         Template::Literal(Value::Null | Value::Bool(_) | Value::Number(_)) => true,
         Template::Expr(_) | Template::Object(_) | Template::Array(_) => false,
@@ -107,6 +113,15 @@ mod tests {
         }
         let plain = Value::from_json(r#"{"a":[1,2],"b":{}}"#).unwrap();
         assert_eq!(template(&plain), Template::Literal(plain));
+    }
+
+    #[test]
+    fn settings_are_literals() {
+        let value = Value::from_json(r#"{"a":"${settings.K}/x","b":{"c":"${settings.K}"}}"#);
+        let value = value.unwrap();
+        assert_eq!(template(&value), Template::Literal(value));
+        let other = template(&"${settings: 1}".into());
+        assert_eq!(other, Template::Expr("${settings: 1}".into()));
     }
 
     #[test]

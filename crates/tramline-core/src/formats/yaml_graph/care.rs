@@ -22,6 +22,9 @@ const BACKOFF: f64 = 2.0;
 /// A wait that grows faster than this leaves no second repetition worth having.
 const BACKOFF_MAX: f64 = 100.0;
 
+/// Why a person must agree where the document does not say.
+const ASKS: &str = "the workflow asks for approval here";
+
 /// The names of the field that says where a failure leads.
 pub(super) const ON_ERROR: [&str; 2] = ["on-error", "onError"];
 
@@ -36,6 +39,23 @@ pub(super) fn fields(kind: Kind) -> &'static [&'static str] {
 
 /// Reads what a node says about its own execution.
 pub(in crate::formats) fn read(at: At<'_>, kind: Option<Kind>, node: &mut Node, flaws: &mut Flaws) {
+    read_as(at, kind, retry, node, flaws);
+}
+
+/// The same, where `retry` is written in another way.
+pub(in crate::formats) fn read_as(
+    at: At<'_>,
+    kind: Option<Kind>,
+    retry: fn(At<'_>, &mut Flaws) -> Option<Retry>,
+    node: &mut Node,
+    flaws: &mut Flaws,
+) {
+    let purpose = ["purpose", "description"].into_iter();
+    let purpose = purpose.filter_map(|key| at.get(key)?.value.as_str());
+    node.purpose = purpose
+        .map(str::trim)
+        .find(|text| !text.is_empty())
+        .map(Str::from);
     if let Some((word, place)) = fields::text(at, "join", flaws) {
         match word.as_str() {
             "all" => node.join = Join::All,
@@ -84,7 +104,7 @@ fn timeout(at: At<'_>, flaws: &mut Flaws) -> Option<u64> {
 }
 
 /// How often a failed attempt is repeated: a number, or `max`, `wait_ms` and `backoff`.
-fn retry(at: At<'_>, flaws: &mut Flaws) -> Option<Retry> {
+pub(in crate::formats) fn retry(at: At<'_>, flaws: &mut Flaws) -> Option<Retry> {
     let mut retry = Retry {
         max: 0,
         wait_ms: WAIT_MS,
@@ -138,8 +158,9 @@ fn factor(at: At<'_>, flaws: &mut Flaws) -> Option<f64> {
 /// Why a person must agree.
 fn approval(at: At<'_>, flaws: &mut Flaws) -> Option<Str> {
     match at.value {
-        Value::Bool(true) => Some("the workflow asks for approval here".into()),
+        Value::Bool(true) => Some(ASKS.into()),
         Value::Bool(false) => None,
+        Value::String(word) if word == "required" => Some(ASKS.into()),
         Value::String(reason) if !reason.trim().is_empty() => Some(reason.clone()),
         Value::String(_) | Value::Null | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
             let hint = "write `approval: true`, or the reason as text";

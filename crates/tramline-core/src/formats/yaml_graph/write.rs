@@ -3,6 +3,7 @@
 use super::nodes::Kind;
 use super::{ServerInfo, limits};
 use crate::formats::{Lost, Written, yaml_text};
+use crate::settings;
 use crate::workflow::{
     Action, Choice, DEFAULT_LABEL, ERROR_LABEL, Each, Edge, ItemFailures, Join, Limits, Node,
     Retry, Template, Time, WORKFLOW_SERVER, Workflow,
@@ -108,6 +109,9 @@ fn write_node(node: &Node, edges: &[&Edge], lost: &mut Lost) -> Value {
         Action::Exit => Kind::Exit,
     };
     map.insert("type", kind.name().into());
+    if let Some(purpose) = &node.purpose {
+        map.insert("description", purpose.clone().into());
+    }
     if node.join == Join::All {
         map.insert("join", "all".into());
     }
@@ -314,7 +318,9 @@ fn arguments(template: &Template, spelt: bool) -> Value {
 /// A literal, with what would be read as an expression put so that it is not.
 fn literal(value: &Value) -> Value {
     match value {
-        Value::String(text) if text.starts_with('$') => Value::object([("value", value.clone())]),
+        Value::String(text) if text.starts_with('$') && !settings::begins(text) => {
+            Value::object([("value", value.clone())])
+        }
         Value::Array(items) => Value::array(items.iter().map(literal)),
         Value::Object(map) => {
             let text = |key: &str| map.get(key).and_then(Value::as_str);

@@ -54,7 +54,7 @@ impl Engine {
         let repeatable = hints.is_ok_and(|hints| hints.repeatable());
         let pass = Pass {
             tool: tool.clone(),
-            arguments: call.arguments.clone(),
+            arguments: self.redacted(call.arguments.clone()).await,
             confirmed: call.confirmed.clone(),
         };
         let doubt = |walk: &Walk| !repeatable && !call.again && in_doubt(walk, &pass);
@@ -72,6 +72,10 @@ impl Engine {
             return Ok(Went::InDoubt(tool));
         }
         let answer = self.leave(id, number, tool, call.arguments, cancel).await;
+        let answer = match answer {
+            Ok(output) => Ok(self.redacted(output).await),
+            Err(failure) => Err(failure),
+        };
         self.returned(id, number, &answer).await?;
         Ok(Went::Through(answer, turn.warning))
     }

@@ -1,7 +1,7 @@
 //! Claims between processes, and being told of changes.
 
 use super::{StoreRig, chunk, run};
-use crate::seams::{Claim, Store};
+use crate::seams::{Append, AppendError, Claim, Hold, Status, Store};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -46,6 +46,56 @@ pub(super) async fn belong_to_one_process(rig: StoreRig) {
         Claim::Held,
         "removing frees"
     );
+}
+
+pub(super) async fn come_and_go_with_appends(rig: StoreRig) {
+    let (store, one) = (rig.store, run(1));
+    let with = |seen, hold| Append {
+        hold,
+        ..chunk(&one, seen, seen + 1)
+    };
+    store.append(with(0, Hold::Take)).await.unwrap();
+    assert!(driven(&store).await);
+    store.append(with(1, Hold::Keep)).await.unwrap();
+    assert!(driven(&store).await);
+    if let Some(other) = &rig.other {
+        let taken = other.append(with(2, Hold::Take)).await;
+        let elsewhere =
+            matches!(&taken, Err(AppendError::Elsewhere { owner }) if !owner.is_empty());
+        assert!(elsewhere, "{taken:?}");
+        assert!(
+            store.read(&one, 2).await.unwrap().is_empty(),
+            "nothing was appended"
+        );
+        other.append(with(2, Hold::Give)).await.unwrap();
+        assert!(driven(other).await, "only its holder gives a claim back");
+    } else {
+        store.append(with(2, Hold::Take)).await.unwrap();
+    }
+    let moved = store.append(with(1, Hold::Give)).await;
+    assert!(
+        matches!(moved, Err(AppendError::Moved { last: 3 })),
+        "{moved:?}"
+    );
+    assert!(
+        driven(&store).await,
+        "what was not appended gives nothing back"
+    );
+    store.append(with(3, Hold::Give)).await.unwrap();
+    assert!(!driven(&store).await);
+    let other = rig.other.as_ref().unwrap_or(&store);
+    let moved = other.append(with(1, Hold::Take)).await;
+    assert!(
+        matches!(moved, Err(AppendError::Moved { last: 4 })),
+        "{moved:?}"
+    );
+    assert!(!driven(&store).await, "what was not appended takes nothing");
+    other.append(with(4, Hold::Take)).await.unwrap();
+    assert!(driven(&store).await);
+    let mut end = with(5, Hold::Keep);
+    end.head.status = Status::Completed;
+    store.append(end).await.unwrap();
+    assert!(!driven(&store).await, "nobody drives what is over");
 }
 
 pub(super) async fn die_with_their_process(rig: StoreRig) {

@@ -1,7 +1,7 @@
 //! `approval_response`: a decision that a workflow waits for.
 
 use super::super::toolset::Means;
-use super::super::underway::{Cancelled, Underway};
+use super::super::underway::Underway;
 use super::attend::{self, Came, attend, brought};
 use super::desk::Command;
 use super::read;
@@ -9,7 +9,7 @@ use super::wrong::Wrong;
 use rmcp::model::CallToolResponse;
 use tramline_core::journal::{Answer, Budget, Pause};
 use tramline_core::{Value, question};
-use tramline_engine::over;
+use tramline_engine::{Said, over};
 
 const TOOL: &str = "approval_response";
 
@@ -34,13 +34,15 @@ async fn respond(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
     let Some(pause) = run.pauses.get(&asked.seq) else {
         return Err(read::stale(&run, asked));
     };
-    let said = said(arguments, pause).map_err(|wrong| wrong.of(&run.id))?;
+    let answer = said(arguments, pause).map_err(|wrong| wrong.of(&run.id))?;
     let why = read::text(arguments, "feedback").filter(|text| !text.is_empty());
-    let by = means.caller().by(&means.context);
-    let why = why.map(str::to_owned);
-    means.engine.answer(&asked, said, by, why).await?;
-    let mut underway = Underway::take_up(&means.engine, &run.id).await?;
-    underway.cancelled = Cancelled::GoesOn;
+    let said = Said {
+        pause: asked.seq,
+        answer,
+        by: means.caller().by(&means.context),
+        why: why.map(str::to_owned),
+    };
+    let underway = Underway::go_on(&means.engine, &run, vec![said]).await?;
     attend(means, TOOL, underway).await
 }
 

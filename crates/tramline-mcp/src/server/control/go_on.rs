@@ -9,10 +9,10 @@ use super::told::{is_decision, point};
 use super::wrong::Wrong;
 use rmcp::model::CallToolResponse;
 use tramline_core::Value;
-use tramline_core::ids::Checkpoint;
+use tramline_core::ids::{Checkpoint, Seq};
 use tramline_core::journal::Answer;
 use tramline_core::run::Run;
-use tramline_engine::over;
+use tramline_engine::{Said, over};
 
 const TOOL: &str = "continue";
 
@@ -37,19 +37,22 @@ async fn go_on(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
     }
     let why = read::text(arguments, "reason").map(str::to_owned);
     let by = means.caller().by(&means.context);
-    for asked in &waits {
-        let engine = &means.engine;
-        engine
-            .answer(asked, Answer::Proceed, by.clone(), why.clone())
-            .await?;
-    }
-    let mut underway = Underway::take_up(&means.engine, &run.id).await?;
+    let said = waits.iter().map(|pause| Said {
+        pause: *pause,
+        answer: Answer::Proceed,
+        by: by.clone(),
+        why: why.clone(),
+    });
+    let mut underway = match waits.is_empty() {
+        true => Underway::take_up(&means.engine, &run.id).await?,
+        false => Underway::go_on(&means.engine, &run, said.collect()).await?,
+    };
     underway.cancelled = Cancelled::GoesOn;
     attend(means, TOOL, underway).await
 }
 
 /// The places where a run waits to be let on. Nothing if it runs.
-fn waits_at(run: &Run, named: Option<&Checkpoint>) -> Result<Vec<Checkpoint>, Wrong> {
+fn waits_at(run: &Run, named: Option<&Checkpoint>) -> Result<Vec<Seq>, Wrong> {
     if run.outcome.is_some() {
         return Err(over(run).into());
     }
@@ -65,5 +68,5 @@ fn waits_at(run: &Run, named: Option<&Checkpoint>) -> Result<Vec<Checkpoint>, Wr
             .of(&run.id)
             .with("checkpoint_id", point(run, *seq)));
     }
-    Ok(read::points(run))
+    Ok(run.pauses.keys().copied().collect())
 }

@@ -73,6 +73,7 @@ pub(super) async fn dag(means: &Means, given: &Value) -> Result<Document, Wrong>
         name: NAME,
         elsewhere: Elsewhere::Any,
         format: Some(Format::Dag),
+        ..Hint::default()
     };
     let read = match given {
         Value::String(written) if written.len() > DOCUMENT_BYTES_MAX => {
@@ -105,6 +106,7 @@ pub(super) async fn tasks(
         name: NAME,
         elsewhere: Elsewhere::Any,
         format: Some(Format::Dag),
+        ..Hint::default()
     };
     let growth = json_dag::read_patch(given, graph, hint).map_err(|flaws| Wrong::flaws(&flaws))?;
     tools(means, &growth.document).await?;

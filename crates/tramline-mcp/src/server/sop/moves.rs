@@ -39,6 +39,7 @@ pub(super) async fn advance(means: Means, arguments: Value) -> CallToolResult {
 
 /// Moves as asked, and by itself as far as nobody is needed if that is wanted.
 async fn moved(means: Means, arguments: Value, by_itself: bool) -> CallToolResult {
+    let arguments = means.engine.redacted(arguments).await;
     let ask = ask(&arguments);
     let decide = match by_itself {
         true => navigate::advance,
@@ -58,6 +59,7 @@ async fn moved(means: Means, arguments: Value, by_itself: bool) -> CallToolResul
 }
 
 pub(super) async fn todo(means: Means, arguments: Value) -> CallToolResult {
+    let arguments = means.engine.redacted(arguments).await;
     let list = arguments.get("todos").cloned().unwrap_or_default();
     let todos = match tramline_core::todo::read(&list) {
         Ok(todos) => todos,

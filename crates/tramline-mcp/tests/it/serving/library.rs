@@ -76,7 +76,8 @@ async fn a_document_runs_without_being_saved() {
     let (wrong, done) = execute(json!({"workflow": GOOD, "parameters": {"n": 4}})).await;
     assert!(!wrong, "{done}");
     assert_eq!(done["data"]["outputs"], json!({"n": 8}));
-    assert!(done["trace_path"].as_str().unwrap().starts_with("run_"));
+    let trace = done["trace_path"].as_str().unwrap();
+    assert!(trace.starts_with("tramline://runs/run_"), "{trace}");
 }
 
 #[tokio::test]

@@ -68,9 +68,17 @@ impl Readings {
 
     /// Every graph with where it is to be found again.
     pub(super) fn graphs(&self, config: &Config) -> Vec<(Arc<Graph>, Value)> {
+        self.found_again(config, |document| &document.workflows)
+    }
+
+    fn found_again(
+        &self,
+        config: &Config,
+        graphs: fn(&Document) -> &Vec<Arc<Graph>>,
+    ) -> Vec<(Arc<Graph>, Value)> {
         let with_origin = |reading: &Reading| {
             let origin = Origin::of(Path::new(&reading.path), config).to_value();
-            let graphs = reading.document.workflows.iter();
+            let graphs = graphs(&reading.document).iter();
             let graphs = graphs.map(|graph| (Arc::clone(graph), origin.clone()));
             graphs.collect::<Vec<_>>()
         };
@@ -79,7 +87,8 @@ impl Readings {
 
     /// Every graph as others can call it, with where it is to be found again.
     pub(super) fn callables(&self, config: &Config) -> impl Iterator<Item = Callable> {
-        let graphs = self.graphs(config).into_iter();
+        let beside = self.found_again(config, |document| &document.companions);
+        let graphs = self.graphs(config).into_iter().chain(beside);
         graphs.map(|(graph, origin)| Callable { graph, origin })
     }
 

@@ -70,6 +70,7 @@ impl Stage {
             .prepare(readings.about(), readings.graphs(&self.config))
             .map_err(|taken| Unusable::from(taken.to_string()))?;
         // First what graphs call: none is offered before that is there.
+        wire::tell_users(&self.equipment.settings, &servers);
         self.equipment.servers.replace(servers);
         self.shelf.replace(readings.callables(&self.config));
         self.server.offer(prepared);

@@ -6,6 +6,10 @@
     reason = "a test may fail loudly"
 )]
 
+mod llm;
+mod relocate;
+mod shell;
+
 use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
@@ -17,16 +21,17 @@ use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
 use tramline_engine::seams::{Call, Tools};
 
-fn builtin(root: &Path, hosts: &[&str]) -> Builtin {
+pub(crate) fn builtin(root: &Path, hosts: &[&str]) -> Builtin {
     let hosts = hosts.iter().map(|host| host.parse().unwrap()).collect();
     Builtin::new(Allowed {
         roots: vec![root.to_owned()],
         hosts,
+        ..Allowed::default()
     })
     .unwrap()
 }
 
-async fn call(tools: &Builtin, tool: &str, arguments: &str) -> Result<Value, Failure> {
+pub(crate) async fn call(tools: &Builtin, tool: &str, arguments: &str) -> Result<Value, Failure> {
     tools
         .call(Call {
             tool: ToolName::new(SERVER, tool),

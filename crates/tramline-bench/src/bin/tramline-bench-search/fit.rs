@@ -1,0 +1,138 @@
+//! Fits the weights of confidence to outcomes: the logistic curve that makes them likeliest.
+
+use crate::PAST;
+use crate::sets::Set;
+use crate::sure::{Outcome, outcomes};
+use crate::vectors::Vectors;
+use anyhow::{Result, ensure};
+use tramline_engine::search::{Calibration, Signs};
+
+/// The bias and a weight for each sign.
+const SIZE: usize = Signs::WEIGHED + 1;
+/// What holds weights back from following single outcomes.
+const RIDGE: f64 = 1e-3;
+/// Newton's steps; a curve like this takes some ten.
+const STEPS: usize = 50;
+/// Sets that weights are fitted to. The others show whether they hold elsewhere.
+const FITTED: [&str; 3] = ["LiveMCP", "MetaTool", "UltraTool"];
+
+/// An outcome as numbers.
+struct Sample {
+    signs: [f64; SIZE],
+    right: f64,
+    weight: f64,
+}
+
+/// Prints the weights for both ways to search.
+pub(crate) fn print(sets: &[Set], vectors: &Vectors) -> Result<()> {
+    for (name, meaning) in [("WORDS", false), ("MEANING", true)] {
+        let mut samples = Vec::new();
+        for set in sets.iter().filter(|set| FITTED.contains(&set.name)) {
+            for past in PAST
+                .into_iter()
+                .take(if set.has_past() { PAST.len() } else { 1 })
+            {
+                let all = outcomes(set, past, vectors, meaning)?;
+                let fitted: Vec<&Outcome> = all.iter().filter(|one| !one.held_out).collect();
+                // Each set and stage counts the same, however many queries it has.
+                let weight = 1.0 / fitted.len().max(1) as f64;
+                samples.extend(fitted.iter().map(|one| sample(one, weight)));
+            }
+        }
+        let Calibration { bias, weights } = fit_signs(samples)?;
+        let weights = weights.map(|weight| format!("{weight:.2}")).join(", ");
+        println!("{name}: bias {bias:.2}, weights [{weights}]");
+    }
+    Ok(())
+}
+
+fn sample(outcome: &Outcome, weight: f64) -> Sample {
+    let mut signs = [1.0; SIZE];
+    signs[1..].copy_from_slice(&outcome.signs.weighed());
+    Sample {
+        signs,
+        right: f64::from(u8::from(outcome.right)),
+        weight,
+    }
+}
+
+/// Every sign speaks for a hit. One that outcomes give less than nothing is left out, and the others
+/// are fitted anew.
+fn fit_signs(mut samples: Vec<Sample>) -> Result<Calibration> {
+    loop {
+        let found = fit(&samples)?;
+        let against: Vec<usize> = (0..Signs::WEIGHED)
+            .filter(|at| found.weights[*at] < -1e-9)
+            .collect();
+        if against.is_empty() {
+            return Ok(found);
+        }
+        for sample in &mut samples {
+            against.iter().for_each(|at| sample.signs[at + 1] = 0.0);
+        }
+    }
+}
+
+fn fit(samples: &[Sample]) -> Result<Calibration> {
+    let mut now = [0.0; SIZE];
+    for _ in 0..STEPS {
+        let mut slope = now.map(|weight| -RIDGE * weight);
+        let mut bend = [[0.0; SIZE]; SIZE];
+        for (at, row) in bend.iter_mut().enumerate() {
+            row[at] = RIDGE;
+        }
+        for Sample {
+            signs,
+            right,
+            weight,
+        } in samples
+        {
+            let sum: f64 = signs.iter().zip(now).map(|(sign, by)| sign * by).sum();
+            let chance = 1.0 / (1.0 + (-sum).exp());
+            for at in 0..SIZE {
+                slope[at] += weight * (right - chance) * signs[at];
+                for other in 0..SIZE {
+                    bend[at][other] += weight * chance * (1.0 - chance) * signs[at] * signs[other];
+                }
+            }
+        }
+        let step = solve(bend, slope);
+        ensure!(
+            step.iter().all(|part| part.is_finite()),
+            "the outcomes determine no curve"
+        );
+        now.iter_mut()
+            .zip(step)
+            .for_each(|(now, step)| *now += step);
+    }
+    let mut weights = [0.0; Signs::WEIGHED];
+    weights.copy_from_slice(&now[1..]);
+    Ok(Calibration {
+        bias: now[0],
+        weights,
+    })
+}
+
+/// Solves linear equations; the ridge keeps them from having no solution.
+fn solve(mut rows: [[f64; SIZE]; SIZE], mut right: [f64; SIZE]) -> [f64; SIZE] {
+    for at in 0..SIZE {
+        let best = (at..SIZE).max_by(|a, b| rows[*a][at].abs().total_cmp(&rows[*b][at].abs()));
+        let best = best.unwrap_or(at);
+        rows.swap(at, best);
+        right.swap(at, best);
+        for other in (0..SIZE).filter(|other| *other != at) {
+            let factor = rows[other][at] / rows[at][at];
+            let (from, by) = (rows[at], right[at]);
+            rows[other]
+                .iter_mut()
+                .zip(from)
+                .for_each(|(number, from)| *number -= factor * from);
+            right[other] -= factor * by;
+        }
+    }
+    let mut solved = [0.0; SIZE];
+    for at in 0..SIZE {
+        solved[at] = right[at] / rows[at][at];
+    }
+    solved
+}

@@ -1,0 +1,263 @@
+//! `shell`: a command of the operating system. Off until the operator allows it.
+//!
+//! It runs in a process group of its own, in an allowed directory, with an environment that holds
+//! nothing of ours. However a call ends, nothing of the group is left behind.
+
+use crate::arguments::{Arguments, bad};
+use crate::described;
+use crate::roots::Roots;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, Command};
+use tramline_core::failure::{Failure, FailureKind};
+use tramline_core::{Map, Value};
+use tramline_engine::seams::{Hints, Tool};
+
+/// What a command prints on one of its outputs at most, in bytes: it goes into the journal.
+const OUTPUT_BYTES_MAX: u64 = 4 << 20;
+/// Longer commands are refused, in bytes.
+const COMMAND_BYTES_MAX: usize = 1 << 20;
+/// What a command keeps of our environment.
+const KEPT: [&str; 8] = [
+    "HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER",
+];
+/// Where programs are where our environment does not say.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+pub(crate) fn tool() -> (&'static str, Tool) {
+    described(
+        "shell",
+        "Runs a command with /bin/sh in an allowed directory. Off until the operator allows it. \
+         An exit code other than 0 is a failure unless ignore_errors is true; JSON on the standard \
+         output comes parsed under json, too.",
+        Hints {
+            read_only: Some(false),
+            destructive: Some(true),
+            idempotent: Some(false),
+            open_world: Some(true),
+        },
+        r#"{"type":"object","properties":{"command":{"type":"string"},"stdin":{},"cwd":{"type":"string"},"env":{"type":"object"},"ignore_errors":{"type":"boolean","default":false},"strip_newline":{"type":"boolean","default":true}},"required":["command"],"additionalProperties":false}"#,
+        r#"{"type":"object","properties":{"stdout":{"type":"string"},"stderr":{"type":"string"},"exit_code":{"type":"integer"},"encoding":{"enum":["utf-8","base64"]},"json":{}},"required":["stdout","stderr","exit_code","encoding"]}"#,
+    )
+}
+
+/// A command that is to be run.
+struct Order<'a> {
+    command: &'a str,
+    stdin: Option<String>,
+    directory: PathBuf,
+    env: Vec<(&'a str, String)>,
+    ignore_errors: bool,
+    strip_newline: bool,
+}
+
+impl<'a> Order<'a> {
+    fn read(roots: &Roots, values: &'a Value) -> Result<Self, Failure> {
+        let known = [
+            "command",
+            "stdin",
+            "cwd",
+            "env",
+            "ignore_errors",
+            "strip_newline",
+        ];
+        let given = Arguments::new("shell", values, &known)?;
+        let command = given.text("command")?;
+        if command.len() > COMMAND_BYTES_MAX || command.contains('\0') {
+            let message = format!("shell: a command has at most {COMMAND_BYTES_MAX} bytes of text");
+            return Err(bad(message));
+        }
+        let mut env = Vec::new();
+        if let Some(named) = given.any("env") {
+            let named = named
+                .as_object()
+                .ok_or_else(|| given.wrong("env", "an object"))?;
+            for (name, value) in named.iter() {
+                let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+                let text = as_text(value);
+                if name.is_empty() || !name.chars().all(plain) || text.contains('\0') {
+                    return Err(bad(format!("shell: `{name}` cannot be put into `env`")));
+                }
+                env.push((name.as_str(), text));
+            }
+        }
+        let keeps = given.any("strip_newline").is_some() && !given.flag("strip_newline")?;
+        Ok(Self {
+            command,
+            stdin: given.any("stdin").map(as_text),
+            directory: roots.directory(given.text_or("cwd", ".")?)?,
+            env,
+            ignore_errors: given.flag("ignore_errors")?,
+            strip_newline: !keeps,
+        })
+    }
+
+    fn start(&self) -> Result<Child, Failure> {
+        let mut command = Command::new("/bin/sh");
+        command.arg("-c").arg(self.command);
+        command.current_dir(&self.directory);
+        command.env_clear().env("PATH", PATH);
+        for name in KEPT {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        command.stdin(match self.stdin {
+            Some(_) => Stdio::piped(),
+            None => Stdio::null(),
+        });
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.process_group(0).kill_on_drop(true);
+        command.spawn().map_err(|error| {
+            Failure::new(
+                FailureKind::Unavailable,
+                format!("/bin/sh cannot be started: {error}"),
+            )
+        })
+    }
+}
+
+/// A value as the text that a command sees.
+fn as_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.to_string(),
+        Value::Null => String::new(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_json(),
+    }
+}
+
+/// The processes of a command, all of which end with it.
+struct Group(Option<Pid>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(group) = self.0 {
+            // Most of the time nobody is left to hear it.
+            let _ = killpg(group, Signal::SIGKILL);
+        }
+    }
+}
+
+pub(crate) async fn call(
+    allowed: bool,
+    roots: &Roots,
+    values: &Value,
+    timeout: Duration,
+) -> Result<Value, Failure> {
+    if !allowed {
+        let message = "shell is switched off; --allow-shell, or `shell: true` in the configuration \
+                       file, allows it";
+        return Err(Failure::new(FailureKind::Forbidden, message));
+    }
+    let order = Order::read(roots, values)?;
+    let mut child = order.start()?;
+    let pid = child.id().and_then(|id| i32::try_from(id).ok());
+    let group = Group(pid.map(Pid::from_raw));
+    match tokio::time::timeout(timeout, talk(&mut child, order.stdin.as_deref(), group)).await {
+        Ok(Ok(printed)) => told(&order, printed),
+        Ok(Err(failure)) => Err(failure),
+        Err(_) => {
+            let message = format!("the command did not end in {timeout:?} and was killed");
+            Err(Failure::new(FailureKind::Timeout, message))
+        }
+    }
+}
+
+/// What a command printed, and how it ended.
+struct Printed {
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+    status: ExitStatus,
+}
+
+async fn talk(child: &mut Child, stdin: Option<&str>, group: Group) -> Result<Printed, Failure> {
+    let failed = |error: std::io::Error| Failure::new(FailureKind::Tool, format!("shell: {error}"));
+    let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let say = async {
+        if let (Some(mut pipe), Some(text)) = (input, stdin) {
+            // A command need not read what it is given.
+            let _ = pipe.write_all(text.as_bytes()).await;
+        }
+        Ok(())
+    };
+    let end = async {
+        let status = child.wait().await.map_err(failed)?;
+        // What it left running would hold its outputs open for ever.
+        drop(group);
+        Ok(status)
+    };
+    let (status, stdout, stderr, ()) = tokio::try_join!(
+        end,
+        bounded(output, "standard output"),
+        bounded(errors, "standard error"),
+        say
+    )?;
+    Ok(Printed {
+        stdout,
+        stderr,
+        status,
+    })
+}
+
+async fn bounded(pipe: Option<impl AsyncRead + Unpin>, name: &str) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    if let Some(pipe) = pipe {
+        let read = pipe
+            .take(OUTPUT_BYTES_MAX + 1)
+            .read_to_end(&mut bytes)
+            .await;
+        read.map_err(|error| Failure::new(FailureKind::Tool, format!("{name}: {error}")))?;
+    }
+    if bytes.len() as u64 > OUTPUT_BYTES_MAX {
+        let message =
+            format!("the command printed more than {OUTPUT_BYTES_MAX} bytes on its {name}");
+        return Err(Failure::new(FailureKind::BadAnswer, message));
+    }
+    Ok(bytes)
+}
+
+fn told(order: &Order<'_>, printed: Printed) -> Result<Value, Failure> {
+    use std::os::unix::process::ExitStatusExt as _;
+    let status = printed.status;
+    let code = status
+        .code()
+        .or_else(|| status.signal().map(|signal| 128 + signal));
+    let code = code.unwrap_or(-1);
+    let (mut stdout, encoding) = match String::from_utf8(printed.stdout) {
+        Ok(text) => (text, "utf-8"),
+        Err(binary) => (STANDARD.encode(binary.as_bytes()), "base64"),
+    };
+    if order.strip_newline {
+        stdout.truncate(stdout.trim_end_matches(['\n', '\r']).len());
+    }
+    let stderr = String::from_utf8_lossy(&printed.stderr).into_owned();
+    let last = stderr.trim_end().lines().last().unwrap_or_default();
+    let said: String = last.chars().take(300).collect();
+    let mut map = Map::new();
+    let parsed = stdout.trim_start().starts_with(['{', '[']);
+    if let Some(json) = parsed.then(|| Value::from_json(&stdout).ok()).flatten() {
+        map.insert("json", json);
+    }
+    map.insert("stdout", stdout.into());
+    map.insert("stderr", stderr.into());
+    map.insert("exit_code", code.into());
+    map.insert("encoding", encoding.into());
+    let answer = Value::from(map);
+    if code == 0 || order.ignore_errors {
+        return Ok(answer);
+    }
+    let said = if said.is_empty() {
+        said
+    } else {
+        format!(": {said}")
+    };
+    let message = format!("the command ended with exit code {code}{said}");
+    Err(Failure::new(FailureKind::Tool, message).with_data(answer))
+}

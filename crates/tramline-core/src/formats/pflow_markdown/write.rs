@@ -1,0 +1,346 @@
+//! A workflow written as markdown, with what such a document cannot say.
+//!
+//! It is what the same workflow is as an IR, with its edges said by the steps themselves.
+
+use super::parts::OWN;
+use crate::formats::document::is_plain_text;
+use crate::formats::{Lost, Written, pflow_ir, yaml_text};
+use crate::workflow::{DEFAULT_LABEL, ERROR_LABEL, Workflow};
+use std::collections::HashSet;
+use tramline_expr::{Map, Str, Value};
+
+/// Lists and objects that fit into this many characters stand on one line.
+const FLOW_CHARS_MAX: usize = 70;
+/// What ends a run.
+const END: &str = "end";
+
+/// Writes a workflow as markdown.
+pub fn write(servers: &Value, workflow: &Workflow) -> Written {
+    let mut lost = Lost::default();
+    let root = pflow_ir::written(servers, workflow, &mut lost);
+    let text = Writer::new(&root, &mut lost).document(workflow);
+    Written {
+        text,
+        lost: lost.told(),
+    }
+}
+
+/// A way between two steps.
+struct Way<'a> {
+    from: &'a str,
+    to: &'a str,
+    label: &'a str,
+}
+
+struct Writer<'a> {
+    root: &'a Map,
+    /// The steps in the order they are written: the first one starts.
+    steps: Vec<&'a Value>,
+    ways: Vec<Way<'a>>,
+    /// The nodes that only end a run.
+    ends: HashSet<&'a str>,
+    /// The steps that are led to only on some condition.
+    branches: HashSet<&'a str>,
+    lost: &'a mut Lost,
+    out: String,
+}
+
+fn items<'a>(root: &'a Map, key: &str) -> &'a [Value] {
+    root.get(key).and_then(Value::as_array).unwrap_or_default()
+}
+
+fn text_of<'a>(value: &'a Value, key: &str) -> &'a str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+impl<'a> Writer<'a> {
+    fn new(root: &'a Map, lost: &'a mut Lost) -> Self {
+        let way = |edge: &'a Value| Way {
+            from: text_of(edge, "from"),
+            to: text_of(edge, "to"),
+            label: edge
+                .get("action")
+                .and_then(Value::as_str)
+                .unwrap_or(DEFAULT_LABEL),
+        };
+        let nodes = items(root, "nodes");
+        let is_end = |node: &&Value| text_of(node, "type") == END;
+        let ends: HashSet<_> = nodes
+            .iter()
+            .filter(is_end)
+            .map(|node| text_of(node, "id"))
+            .collect();
+        let mut steps: Vec<_> = nodes.iter().filter(|node| !is_end(node)).collect();
+        let start = root.get("start_node").and_then(Value::as_str);
+        if let Some(at) = steps
+            .iter()
+            .position(|node| Some(text_of(node, "id")) == start)
+        {
+            let first = steps.remove(at);
+            steps.insert(0, first);
+        }
+        let ways: Vec<_> = items(root, "edges").iter().map(way).collect();
+        let named = |way: &&Way<'a>| way.label != DEFAULT_LABEL;
+        let branches = ways.iter().filter(named).map(|way| way.to).collect();
+        Self {
+            root,
+            steps,
+            ways,
+            ends,
+            branches,
+            lost,
+            out: String::new(),
+        }
+    }
+
+    fn document(mut self, workflow: &Workflow) -> String {
+        let front = ["name", "mcpServers", "executionLimits"].into_iter();
+        let front = front.filter_map(|key| Some((key, self.root.get(key)?.clone())));
+        let front: Map = front.collect();
+        self.out = format!("---\n{}---\n", yaml_text::document(&front));
+        let title = workflow.title.as_ref().unwrap_or(&workflow.name);
+        let title: Vec<_> = title.split_whitespace().collect();
+        self.out.push_str(&format!("\n# {}\n", title.join(" ")));
+        if let Some(description) = &workflow.description {
+            self.prose(description);
+        }
+        let inputs = self.root.get("inputs").and_then(Value::as_object);
+        if let Some(inputs) = inputs {
+            self.heading(2, "Inputs");
+            for (name, input) in inputs.iter() {
+                self.heading(3, name);
+                self.prose(text_of(input, "description"));
+                self.out.push('\n');
+                for (key, value) in input.as_object().into_iter().flat_map(Map::iter) {
+                    if key != "description" {
+                        self.parameter(key, value);
+                    }
+                }
+            }
+        }
+        self.heading(2, "Steps");
+        for at in 0..self.steps.len() {
+            self.step(at);
+        }
+        self.out
+    }
+
+    fn heading(&mut self, level: usize, name: &str) {
+        if name.contains(char::is_whitespace) {
+            self.lost.add(format!("the name `{name}`"));
+        }
+        let name: String = name.split_whitespace().collect::<Vec<_>>().join("-");
+        self.out
+            .push_str(&format!("\n{} {name}\n", "#".repeat(level)));
+    }
+
+    /// Prose, with what would be taken for something else put so that it is not.
+    fn prose(&mut self, text: &str) {
+        if text.trim().is_empty() {
+            return;
+        }
+        self.out.push('\n');
+        for line in text.trim().lines() {
+            let bare = line.trim_start();
+            if let Some(rest) = bare.strip_prefix("- ") {
+                self.out.push_str("* ");
+                self.out.push_str(rest);
+            } else if bare.starts_with(['#', '`', '~']) {
+                self.out.push('\\');
+                self.out.push_str(bare);
+            } else {
+                self.out.push_str(line.trim_end());
+            }
+            self.out.push('\n');
+        }
+    }
+
+    fn step(&mut self, at: usize) {
+        let node = self.steps[at];
+        let id = text_of(node, "id");
+        self.heading(3, id);
+        self.prose(text_of(node, "purpose"));
+        self.out.push('\n');
+        let kind = text_of(node, "type");
+        self.parameter("type", &kind.into());
+        let params = node.get("params").and_then(Value::as_object);
+        let mut later = Vec::new();
+        for (key, value) in params.into_iter().flat_map(Map::iter) {
+            match (kind, key.as_str()) {
+                ("workflow", "workflow_name") => self.parameter("workflow", value),
+                ("workflow", _) => later.push((key.as_str(), value.clone())),
+                ("switch", "rules") => later.push(("rules", self.rules(id, value))),
+                ("switch", "otherwise") => {}
+                (_, key) if OWN.contains(&key) => {
+                    self.lost.add(format!("the argument `{key}` of `{id}`"));
+                }
+                (_, key) => later.push((key, value.clone())),
+            }
+        }
+        for (key, value) in node.as_object().into_iter().flat_map(Map::iter) {
+            match key.as_str() {
+                "id" | "type" | "purpose" | "params" | "batch" => {}
+                "timeout" => self.parameter(key, &format!("{value}ms").into()),
+                _ => self.parameter(key, value),
+            }
+        }
+        self.leads(at, id, kind == "switch");
+        later.extend(node.get("batch").map(|batch| ("batch", batch.clone())));
+        let (short, long): (Vec<_>, Vec<_>) =
+            later.into_iter().partition(|(_, value)| is_short(value));
+        for (key, value) in &short {
+            self.parameter(key, value);
+        }
+        for (key, value) in &long {
+            self.block(key, value);
+        }
+    }
+
+    /// The rules of a choice, which lead to steps by their names.
+    fn rules(&mut self, id: &str, rules: &Value) -> Value {
+        let rules = rules.as_array().unwrap_or_default().iter().map(|rule| {
+            let label = text_of(rule, "action");
+            let to = self.target(id, label);
+            if to != label {
+                self.lost.add(format!(
+                    "the output `{label}` of `{id}`: here it is the name of the step it leads to, `{to}`"
+                ));
+            }
+            let condition = rule.get("rule").cloned().unwrap_or_default();
+            Value::object([("rule", condition), ("action", to.into())])
+        });
+        Value::array(rules.collect::<Vec<_>>())
+    }
+
+    /// The step that a label leads to.
+    fn target(&self, id: &str, label: &str) -> Str {
+        let mut ways = self
+            .ways
+            .iter()
+            .filter(|way| way.from == id && way.label == label);
+        match ways.next() {
+            Some(way) if self.ends.contains(way.to) => END.into(),
+            Some(way) => way.to.into(),
+            None => END.into(),
+        }
+    }
+
+    fn leads(&mut self, at: usize, id: &'a str, chooses: bool) {
+        let after = self.steps.get(at + 1).map(|node| text_of(node, "id"));
+        let label = match chooses {
+            false => DEFAULT_LABEL.into(),
+            true => match self.steps[at]
+                .get("params")
+                .and_then(|params| params.get("otherwise"))
+            {
+                Some(Value::String(label)) => label.clone(),
+                _ => {
+                    self.lost.add(format!(
+                        "that `{id}` fails if no rule holds: here it ends the run"
+                    ));
+                    Str::default()
+                }
+            },
+        };
+        for label in [label.as_str(), ERROR_LABEL] {
+            let same = |way: &&Way<'a>| way.from == id && way.label == label;
+            let others: Vec<_> = self
+                .ways
+                .iter()
+                .filter(same)
+                .skip(1)
+                .map(|way| way.to)
+                .collect();
+            for other in others {
+                self.lost
+                    .add(format!("the second way of `{id}`, to `{other}`"));
+            }
+        }
+        let next = self.target(id, &label);
+        let falls = Some(next.as_str()) == after || (next == END && after.is_none());
+        let special =
+            self.branches.contains(id) || after.is_some_and(|to| self.branches.contains(to));
+        if !falls || special || chooses {
+            self.parameter("next", &next.into());
+        }
+        if self
+            .ways
+            .iter()
+            .any(|way| way.from == id && way.label == ERROR_LABEL)
+        {
+            let to = self.target(id, ERROR_LABEL);
+            self.parameter("on-error", &to.into());
+        }
+    }
+
+    fn parameter(&mut self, key: &str, value: &Value) {
+        let value = match value {
+            Value::String(text) if is_bare(text) => text.to_string(),
+            other => other.to_json(),
+        };
+        let line = match is_name(key) {
+            true => format!("- {key}: {value}\n"),
+            // With its value below, it is read as YAML, which knows quotes.
+            false => format!("- {}:\n    {value}\n", Value::from(key).to_json()),
+        };
+        self.out.push_str(&line);
+    }
+
+    /// A value of several lines.
+    fn block(&mut self, key: &str, value: &Value) {
+        let Some(text) = value.as_str() else {
+            if !is_name(key) {
+                return self.parameter(key, value);
+            }
+            let content = match value {
+                Value::Object(map) => yaml_text::document(map),
+                other => other.to_json() + "\n",
+            };
+            return self.fenced(&format!("yaml {key}"), content.trim_end());
+        };
+        let tag = match key {
+            "expr" => "jsonata expr".to_owned(),
+            "command" => "shell command".to_owned(),
+            "prompt" => key.to_owned(),
+            other => format!("text {other}"),
+        };
+        match is_name(key) && !text.ends_with('\n') && !text.contains('\r') {
+            true => self.fenced(&tag, text),
+            false => self.parameter(key, value),
+        }
+    }
+
+    fn fenced(&mut self, tag: &str, content: &str) {
+        let mut fence = "```".to_owned();
+        while content.contains(&fence) {
+            fence.push('`');
+        }
+        self.out
+            .push_str(&format!("\n{fence}{tag}\n{content}\n{fence}\n"));
+    }
+}
+
+/// Whether a key can stand before its value as it is.
+fn is_name(key: &str) -> bool {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    !key.is_empty() && key.chars().all(plain)
+}
+
+/// Whether a text can stand behind its key as it is.
+fn is_bare(text: &str) -> bool {
+    let begins = ['"', '\'', '[', '{', '|', '>'];
+    !text.is_empty()
+        && text.trim() == text
+        && !text.starts_with(begins)
+        && !text.contains(" #")
+        && !text.contains(char::is_control)
+        && is_plain_text(text)
+}
+
+fn is_short(value: &Value) -> bool {
+    match value {
+        Value::String(text) => !text.contains('\n'),
+        Value::Null | Value::Bool(_) | Value::Number(_) => true,
+        Value::Array(_) | Value::Object(_) => value.to_json().chars().count() <= FLOW_CHARS_MAX,
+    }
+}

@@ -1,0 +1,103 @@
+//! Plans as planners write them, well and badly.
+
+use super::*;
+use crate::workflow::Action;
+
+fn read(text: &str) -> Vec<(String, String)> {
+    let plan = Plan::read(text).unwrap();
+    let told = |step: &Planned| (step.tool.to_string(), step.args.to_json());
+    plan.steps.iter().map(told).collect()
+}
+
+fn wrong(text: &str) -> Vec<String> {
+    Plan::read(text).unwrap_err()
+}
+
+#[test]
+fn a_plan_is_found_in_whatever_is_around_it() {
+    let plain = r#"[{"tool": "a", "args": {"x": 1}}, {"tool": "b"}]"#;
+    let expected = [("a", r#"{"x":1}"#), ("b", "{}")].map(|(a, b)| (a.to_owned(), b.to_owned()));
+    for text in [
+        plain.to_owned(),
+        format!("```json\n{plain}\n```"),
+        format!("Sure! Here is [the] plan {{as asked}}:\n\n{plain}\n\nI hope that helps [1]."),
+        format!("{{\"plan\": {plain}}}"),
+        format!("{{\"thought\": \"hm\", \"steps\": {plain}}} done"),
+        r#"[{"name": "a", "arguments": {"x": 1}}, {"name": "b", "arguments": null}]"#.to_owned(),
+    ] {
+        assert_eq!(read(&text), expected, "{text}");
+    }
+    assert!(read("[]").is_empty());
+    assert!(read("Nothing is needed: []").is_empty());
+}
+
+#[test]
+fn what_is_wrong_is_told_at_once() {
+    assert_eq!(
+        wrong("I cannot do that."),
+        ["there is no JSON array in the answer"]
+    );
+    assert_eq!(wrong("{\"a\": 1}"), ["a plan is an array of steps"]);
+    assert_eq!(
+        wrong("[{\"tool\": \"a\", "),
+        ["there is no JSON array in the answer"]
+    );
+    assert_eq!(
+        wrong(
+            r#"[{"tool": ""}, 3, {"tool": "a", "args": [1], "why": "x"}, {"tool": "b", "id": "step_3"}]"#
+        ),
+        [
+            "step 1 names no tool: `tool` must be text",
+            "step 2 is no object with `tool` and `args`",
+            "step 3 has a field `why` that no step has",
+            "step 3: `args` must be an object",
+            "step 4: another step is called `step_3` too",
+        ]
+    );
+    let many = vec![r#"{"tool": "a"}"#; 65].join(",");
+    assert_eq!(
+        wrong(&format!("[{many}]")),
+        ["65 steps are more than the 64 allowed"]
+    );
+}
+
+#[test]
+fn a_plan_becomes_a_chain() {
+    let plan = r#"[{"tool": "s:a"}, {"tool": "s:b", "args": {"from": "$OUTPUT[step_1].path"}}]"#;
+    let plan = Plan::read(plan).unwrap();
+    let graph = plan.graph("plan", OnError::Stop).unwrap();
+    let calls = graph
+        .workflow
+        .nodes
+        .iter()
+        .filter(|node| matches!(node.action, Action::Call { .. }));
+    assert_eq!(calls.count(), 2);
+    let labels = |graph: &Graph| {
+        let between = graph
+            .workflow
+            .edges
+            .iter()
+            .filter(|edge| edge.from == "step_1");
+        between
+            .map(|edge| edge.label.to_string())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(labels(&graph), ["default"]);
+    let graph = plan.graph("plan", OnError::Continue).unwrap();
+    assert_eq!(labels(&graph), ["default", "error"]);
+}
+
+#[test]
+fn a_reference_to_a_step_that_is_not_there_is_a_flaw() {
+    let plan = Plan::read(r#"[{"tool": "s:a", "args": {"from": "$OUTPUT[step_9]"}}]"#).unwrap();
+    let flaws = plan.graph("plan", OnError::Stop).unwrap_err();
+    assert!(flaws[0].message.contains("step_9"), "{flaws:?}");
+}
+
+#[test]
+fn brackets_without_end_take_no_time() {
+    let text = "[".repeat(200_000);
+    assert_eq!(wrong(&text).len(), 1);
+    let text = "{\"a\":".repeat(100_000);
+    assert_eq!(wrong(&text).len(), 1);
+}

@@ -1,0 +1,114 @@
+//! The forms in which a secret may come back: as it is, and as other programs write it down.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use std::collections::BTreeSet;
+
+/// Shorter secrets are not looked for in base64 and hexadecimal: a few letters of those stand in
+/// any picture by chance.
+const CODED_BYTES_MIN: usize = 8;
+
+/// A line of a secret of several lines is looked for alone from so many bytes on: what is shorter
+/// may be a frame that others have too.
+const LINE_BYTES_MIN: usize = 16;
+
+/// What stays as it is in a percent-encoded text beside letters and digits, as the encoders in
+/// use have it: RFC 3986, the same for paths, JavaScript's two, and what browsers do in queries.
+const KEPT: [&str; 5] = [
+    "-._~",
+    "-._~/",
+    "-._~!*'()",
+    "-._~!*'();/?:@&=+$,#",
+    "-._~!*();/?:@&=+$,{}|\\^`[]%",
+];
+
+/// Every form of a secret that is looked for.
+pub(super) fn forms(secret: &str) -> BTreeSet<String> {
+    let mut all = BTreeSet::new();
+    let trimmed = secret.trim();
+    for part in parts(secret, trimmed) {
+        all.insert(escaped(part, false));
+        all.insert(escaped(part, true));
+        all.insert(part.replace('/', "\\/"));
+        for upper in [true, false] {
+            for kept in KEPT {
+                all.insert(percent(part, kept, "%20", upper));
+            }
+            all.insert(percent(part, "*-._", "+", upper));
+        }
+        if part.len() >= CODED_BYTES_MIN {
+            let hex: String = part.bytes().map(|byte| format!("{byte:02x}")).collect();
+            all.insert(hex.to_uppercase());
+            all.insert(hex);
+            for before in 0..3 {
+                all.insert(base64(part, before, &STANDARD_NO_PAD));
+                all.insert(base64(part, before, &URL_SAFE_NO_PAD));
+            }
+        }
+        all.insert(part.to_owned());
+    }
+    all
+}
+
+/// The secret, without the space around it, and its longer lines.
+fn parts<'s>(secret: &'s str, trimmed: &'s str) -> impl Iterator<Item = &'s str> {
+    let several = trimmed.contains('\n');
+    let lines = trimmed.lines().map(str::trim);
+    let lines = lines.filter(move |line| several && line.len() >= LINE_BYTES_MIN);
+    let whole = [secret, trimmed].into_iter();
+    whole
+        .filter(|part| part.len() >= super::SECRET_BYTES_MIN)
+        .chain(lines)
+}
+
+/// A text as it stands inside a JSON string.
+fn escaped(text: &str, ascii: bool) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    let inner = &quoted[1..quoted.len() - 1];
+    if !ascii {
+        return inner.to_owned();
+    }
+    let mut plain = String::with_capacity(inner.len());
+    for letter in inner.chars() {
+        if letter.is_ascii() {
+            plain.push(letter);
+        } else {
+            for unit in letter.encode_utf16(&mut [0; 2]) {
+                plain.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+    }
+    plain
+}
+
+fn percent(text: &str, kept: &str, space: &str, upper: bool) -> String {
+    let mut coded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || kept.as_bytes().contains(&byte) {
+            coded.push(char::from(byte));
+        } else if byte == b' ' {
+            coded.push_str(space);
+        } else if upper {
+            coded.push_str(&format!("%{byte:02X}"));
+        } else {
+            coded.push_str(&format!("%{byte:02x}"));
+        }
+    }
+    coded
+}
+
+/// The letters of a longer text's base64 that follow from the secret alone, where so many bytes
+/// stand before it, counted by threes.
+fn base64(
+    secret: &str,
+    before: usize,
+    alphabet: &base64::engine::general_purpose::GeneralPurpose,
+) -> String {
+    let mut bytes = vec![0; before];
+    bytes.extend(secret.bytes());
+    let coded = alphabet.encode(&bytes);
+    // Six bits to a letter: those at the ends hold bits of something else.
+    let begin = (before * 8).div_ceil(6);
+    let end = bytes.len() * 8 / 6;
+    coded[begin..end].to_owned()
+}

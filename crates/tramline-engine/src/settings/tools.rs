@@ -1,0 +1,76 @@
+//! Tools whose answers hold no secrets: every call's output, failure and progress is redacted.
+
+use super::Settings;
+use crate::seams::{Call, Listing, Tool, Tools};
+use async_trait::async_trait;
+use std::sync::Arc;
+use tramline_core::Value;
+use tramline_core::failure::{Failure, FailureKind};
+use tramline_core::ids::ToolName;
+
+/// Tools, and what may not come out of them.
+pub(crate) struct Discreet {
+    tools: Arc<dyn Tools>,
+    settings: Settings,
+}
+
+impl Discreet {
+    pub(crate) fn new(tools: Arc<dyn Tools>, settings: Settings) -> Self {
+        Self { tools, settings }
+    }
+
+    /// Knows the secrets of now, or says why nothing may be called: what is not known cannot be
+    /// kept out of an answer.
+    async fn ready(&self) -> Result<(), Failure> {
+        self.settings.refresh().await.map_err(|fault| {
+            let data = Value::object([("sent", false.into())]);
+            Failure::new(FailureKind::Unavailable, fault.to_string()).with_data(data)
+        })
+    }
+}
+
+#[async_trait]
+impl Tools for Discreet {
+    fn known(&self, name: &ToolName) -> Option<Arc<Tool>> {
+        self.tools.known(name)
+    }
+
+    async fn find(&self, name: &ToolName) -> Result<Arc<Tool>, Failure> {
+        self.ready().await?;
+        let found = self.tools.find(name).await;
+        found.map_err(|failure| self.settings.redact_failure(failure))
+    }
+
+    async fn list(&self) -> Vec<Listing> {
+        if let Err(failure) = self.ready().await {
+            let server = "settings".into();
+            let tools = Err(failure);
+            return vec![Listing { server, tools }];
+        }
+        let listings = self.tools.list().await.into_iter();
+        listings
+            .map(|mut listing| {
+                listing.tools = listing
+                    .tools
+                    .map_err(|failure| self.settings.redact_failure(failure));
+                listing
+            })
+            .collect()
+    }
+
+    async fn call(&self, mut call: Call) -> Result<Value, Failure> {
+        self.ready().await?;
+        if let Some(tell) = call.progress.take() {
+            let settings = self.settings.clone();
+            call.progress = Some(Arc::new(move |mut progress| {
+                let said = progress.message.take();
+                progress.message = said.map(|said| settings.redact_text(&said).into_owned());
+                tell(progress);
+            }));
+        }
+        match self.tools.call(call).await {
+            Ok(output) => Ok(self.settings.redact(output)),
+            Err(failure) => Err(self.settings.redact_failure(failure)),
+        }
+    }
+}

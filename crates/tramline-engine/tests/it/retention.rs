@@ -1,0 +1,144 @@
+//! Retention: what is over goes by age and for room, called runs with their callers.
+
+use crate::support::{engine, engine_among, graphs, tools};
+use std::sync::Arc;
+use tramline_core::graph::Graph;
+use tramline_core::ids::{Checkpoint, RunId};
+use tramline_core::journal::Answer;
+use tramline_core::{Str, Value};
+use tramline_engine::seams::RunFilter;
+use tramline_engine::testing::MemoryStore;
+use tramline_engine::{Ended, Engine, Retention, Start};
+
+/// `plain` only calls, `ask` asks first, `outer` and `patient` call one of them.
+fn workflows() -> Vec<Arc<Graph>> {
+    let mut text = String::new();
+    for (name, node) in [
+        ("plain", "type: mcp, server: t, tool: look, args: {task: x}"),
+        (
+            "ask",
+            "type: mcp, server: t, tool: look, args: {task: x}, approval: ok",
+        ),
+        ("outer", "type: workflow, workflow: plain, args: {}"),
+        ("patient", "type: workflow, workflow: ask, args: {}"),
+    ] {
+        text.push_str(&format!(
+            "
+- name: {name}
+  description: d
+  inputSchema: {{type: object}}
+  outputSchema: {{}}
+  nodes:
+    - {{id: entry, type: entry, next: a}}
+    - {{id: a, {node}, next: exit}}
+    - {{id: exit, type: exit}}"
+        ));
+    }
+    graphs(&text)
+}
+
+async fn run(engine: &Engine, graph: &Arc<Graph>) -> (RunId, Ended) {
+    let start = Start::new(Arc::clone(graph), Value::object::<Str>([]));
+    let handle = engine.start(start).await.unwrap();
+    (handle.run.clone(), handle.ended().await.unwrap())
+}
+
+async fn kept(engine: &Engine) -> Vec<RunId> {
+    let page = engine.runs(RunFilter::default()).await.unwrap();
+    page.rows.into_iter().map(|row| row.run).collect()
+}
+
+const ALL_OLD: Retention = Retention {
+    age_ms_max: Some(0),
+    bytes_max: None,
+};
+
+/// Lets the clock go on, so that what is over is older than now.
+fn tick() {
+    let now = tramline_engine::clock::now_ms();
+    while tramline_engine::clock::now_ms() <= now + 1 {
+        std::hint::spin_loop();
+    }
+}
+
+#[tokio::test]
+async fn the_oldest_go_for_room_and_a_dry_run_takes_nothing() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine(&store, &tools);
+    let mut runs = Vec::new();
+    for _ in 0..5 {
+        runs.push(run(&engine, &workflows()[0]).await.0);
+        tick();
+    }
+    let bytes = engine.store().usage().await.unwrap().bytes;
+    let keep = Retention {
+        age_ms_max: None,
+        bytes_max: Some(bytes / 5 * 2 + 100),
+    };
+    let dry = engine.prune(keep, true).await.unwrap();
+    assert_eq!(dry.runs, runs[..3]);
+    assert_eq!(kept(&engine).await.len(), 5);
+    assert_eq!(engine.prune(keep, false).await.unwrap(), dry);
+    assert_eq!(kept(&engine).await, [runs[4].clone(), runs[3].clone()]);
+    assert!(engine.store().usage().await.unwrap().bytes <= keep.bytes_max.unwrap());
+    assert!(engine.prune(keep, false).await.unwrap().runs.is_empty());
+    let young = Retention {
+        age_ms_max: Some(3_600_000),
+        bytes_max: None,
+    };
+    assert!(engine.prune(young, false).await.unwrap().runs.is_empty());
+    assert_eq!(engine.prune(ALL_OLD, false).await.unwrap().runs.len(), 2);
+}
+
+#[tokio::test]
+async fn called_runs_go_with_their_callers_and_what_waits_stays() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let all = workflows();
+    let engine = engine_among(&store, &tools, &all);
+    let (outer, ended) = run(&engine, &all[2]).await;
+    assert!(matches!(ended, Ended::Finished(_)));
+    let (patient, ended) = run(&engine, &all[3]).await;
+    let Ended::Paused(pauses) = ended else {
+        panic!("nobody asked");
+    };
+    tick();
+    assert_eq!(kept(&engine).await.len(), 4);
+    let gone = engine.prune(ALL_OLD, false).await.unwrap();
+    assert_eq!(gone.runs.len(), 2, "{gone:?}");
+    assert!(gone.runs.contains(&outer));
+    assert_eq!(
+        kept(&engine).await.len(),
+        2,
+        "a paused run and what it waits for"
+    );
+    assert!(engine.prune(ALL_OLD, false).await.unwrap().runs.is_empty());
+    // The called run alone is over when its caller is not; it stays with it.
+    let tramline_core::journal::Pause::Child { run: child, .. } = &pauses[0].1 else {
+        panic!("it waits for another");
+    };
+    let asked = engine.load(child).await.unwrap().run;
+    let seq = *asked.pauses.keys().next().unwrap();
+    let asked = Checkpoint {
+        run: child.clone(),
+        seq,
+    };
+    let answered = engine
+        .answer(&asked, Answer::Reject, "me".into(), None)
+        .await;
+    answered.unwrap();
+    engine.resume(child).await.unwrap().ended().await.unwrap();
+    let status = |run: &RunId| {
+        let (store, run) = (Arc::clone(engine.store()), run.clone());
+        async move { store.row(&run).await.unwrap().unwrap().head.status }
+    };
+    while !status(&patient).await.is_over() {
+        let pruned = engine.prune(ALL_OLD, false).await.unwrap();
+        if !pruned.runs.is_empty() {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    tick();
+    engine.prune(ALL_OLD, false).await.unwrap();
+    assert!(kept(&engine).await.is_empty());
+}

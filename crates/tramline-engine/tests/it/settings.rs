@@ -1,0 +1,360 @@
+//! Settings in runs: their names in journals, their values in calls, secrets nowhere else.
+
+use crate::support::graphs;
+use std::sync::Arc;
+use tramline_core::Value;
+use tramline_core::failure::{Failure, FailureKind};
+use tramline_core::graph::Graph;
+use tramline_core::journal::Outcome;
+use tramline_core::trace::Trace;
+use tramline_engine::seams::{Callable, Hints, Store};
+use tramline_engine::settings::{Source, VALUE_BYTES_MAX};
+use tramline_engine::testing::{FakeSealer, FakeTools, MemoryStore, sealer_contract};
+use tramline_engine::{Ended, Engine, Options, Scratch, Settings, Shelf, Start};
+
+const SECRET: &str = "tok/en+\"äö\" 123456";
+
+fn settings(store: &Arc<MemoryStore>, key: u8, variables: &[(&str, &str)]) -> Settings {
+    let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    let store = Arc::clone(store) as Arc<dyn Store>;
+    Settings::new(
+        store,
+        Arc::new(FakeSealer(key)),
+        variables.iter().map(owned),
+    )
+    .unwrap()
+}
+
+/// `echo` gives its arguments back, `fail` fails with them, `bring` gives a text that asks.
+fn tools() -> Arc<FakeTools> {
+    let safe = Hints {
+        read_only: Some(true),
+        ..Hints::default()
+    };
+    let tools = FakeTools::new()
+        .tool("t", "echo", safe, |arguments| async { Ok(arguments) })
+        .tool("t", "bring", safe, |_| async {
+            Ok("${settings.KEY}".into())
+        })
+        .tool("t", "fail", safe, |arguments| async move {
+            let failure = Failure::new(FailureKind::Tool, format!("bad {}", arguments.to_json()));
+            Err(failure.with_data(arguments))
+        });
+    Arc::new(tools)
+}
+
+fn workflow(nodes: &str) -> Arc<Graph> {
+    let text = format!(
+        "
+- name: w
+  description: d
+  inputSchema: {{type: object}}
+  outputSchema: {{}}
+  nodes:
+    - {{id: entry, type: entry, next: a}}
+{nodes}
+    - {{id: exit, type: exit}}"
+    );
+    graphs(&text).remove(0)
+}
+
+fn call(tool: &str, args: &str) -> Arc<Graph> {
+    workflow(&format!(
+        "    - {{id: a, type: mcp, server: t, tool: {tool}, args: {args}, next: exit}}"
+    ))
+}
+
+struct Rig {
+    store: Arc<MemoryStore>,
+    tools: Arc<FakeTools>,
+    settings: Settings,
+    engine: Engine,
+}
+
+fn rig(variables: &[(&str, &str)]) -> Rig {
+    let store = Arc::new(MemoryStore::new());
+    let tools = tools();
+    let settings = settings(&store, 7, variables);
+    let options = Options {
+        settings: Some(settings.clone()),
+        scratch: Some(Scratch::new(|| Ok(Arc::new(MemoryStore::new()) as _))),
+        ..Options::default()
+    };
+    let engine = Engine::new(Arc::clone(&store) as _, Arc::clone(&tools) as _, options);
+    Rig {
+        store,
+        tools,
+        settings,
+        engine,
+    }
+}
+
+impl Rig {
+    /// Runs to the end and gives that with all that can be read of the run.
+    async fn run(&self, graph: &Arc<Graph>, input: Value) -> (Outcome, String) {
+        let start = Start::new(Arc::clone(graph), input);
+        let handle = self.engine.start(start).await.unwrap();
+        let id = handle.run.clone();
+        let Ended::Finished(outcome) = handle.ended().await.unwrap() else {
+            panic!("it waits");
+        };
+        let loaded = self.engine.load(&id).await.unwrap();
+        let trace = Trace::of(&id, &loaded.run.graph, &loaded.entries);
+        let mut all = serde_json::to_string(&trace).unwrap();
+        for chunk in self.store.read(&id, 0).await.unwrap() {
+            all.push_str(&String::from_utf8_lossy(&chunk.body));
+        }
+        (outcome, all)
+    }
+}
+
+fn nothing() -> Value {
+    Value::object::<&str>([])
+}
+
+#[test]
+fn the_fake_keeps_the_contract() {
+    sealer_contract(&FakeSealer(1), &FakeSealer(2));
+}
+
+#[tokio::test]
+async fn a_call_gets_the_value_and_the_journal_the_name() {
+    let rig = rig(&[]);
+    rig.settings.set("KEY", SECRET, true).await.unwrap();
+    let graph = call(
+        "echo",
+        "{auth: 'Bearer ${settings.KEY}', whole: '${settings.KEY}'}",
+    );
+    let (outcome, all) = rig.run(&graph, nothing()).await;
+    let called = rig.tools.calls().remove(0).arguments;
+    assert_eq!(called.get("whole").unwrap().as_str(), Some(SECRET));
+    let wanted = r#"{"auth":"Bearer [redacted:KEY]","whole":"[redacted:KEY]"}"#;
+    assert!(matches!(&outcome, Outcome::Completed { result } if result.to_json() == wanted));
+    assert!(!all.contains("123456"), "{all}");
+    assert!(all.contains("Bearer ${settings.KEY}"), "{all}");
+}
+
+#[tokio::test]
+async fn failures_are_redacted_and_so_is_what_callers_bring() {
+    let rig = rig(&[]);
+    rig.settings.set("KEY", "tok-123456", true).await.unwrap();
+    let graph = call("fail", "{url: 'https://x/?k=${settings.KEY}'}");
+    let input = Value::object([("note", "see tok-123456".into())]);
+    let (outcome, all) = rig.run(&graph, input).await;
+    let Outcome::Failed { failure, .. } = outcome else {
+        panic!("it fails");
+    };
+    assert!(failure.message.contains("k=[redacted:KEY]"), "{failure}");
+    assert!(!all.contains("123456"), "{all}");
+}
+
+#[tokio::test]
+async fn what_is_not_set_fails_with_the_command_that_sets_it() {
+    let rig = rig(&[]);
+    let graph = call("echo", "{a: '${settings.github.token}'}");
+    let (outcome, _) = rig.run(&graph, nothing()).await;
+    let Outcome::Failed { failure, .. } = outcome else {
+        panic!("it fails");
+    };
+    assert_eq!(failure.kind, FailureKind::BadArguments);
+    assert!(
+        failure
+            .message
+            .contains("tramline settings set github.token")
+    );
+    assert!(failure.message.contains("TRAMLINE_SETTING_GITHUB_TOKEN"));
+    assert!(rig.tools.calls().is_empty());
+}
+
+#[tokio::test]
+async fn what_tools_and_callers_bring_asks_for_nothing() {
+    let rig = rig(&[]);
+    rig.settings.set("KEY", "tok-123456", true).await.unwrap();
+    let graph = workflow(
+        "    - {id: a, type: mcp, server: t, tool: bring, args: {}, next: b}
+    - {id: b, type: mcp, server: t, tool: echo, args: {k: '${settings.KEY}', x: $.a, y: $.entry.y}, next: exit}",
+    );
+    let input = Value::object([("y", "${settings.KEY}".into())]);
+    rig.run(&graph, input).await;
+    let called = rig.tools.calls().remove(1).arguments;
+    let wanted = r#"{"k":"tok-123456","x":"${settings.KEY}","y":"${settings.KEY}"}"#;
+    assert_eq!(called.to_json(), wanted);
+}
+
+#[tokio::test]
+async fn a_called_workflow_is_given_no_secret() {
+    let rig = rig(&[]);
+    rig.settings.set("KEY", "tok-123456", true).await.unwrap();
+    let inner = call("echo", "{a: '${settings.KEY}', b: $.entry.b}");
+    let outer = workflow(
+        "    - {id: a, type: workflow, workflow: w, args: {b: '${settings.KEY}'}, next: exit}",
+    );
+    let shelf = Shelf::new([Callable {
+        graph: inner,
+        origin: Value::Null,
+    }]);
+    let engine = Engine::with_workflows(
+        Arc::clone(&rig.store) as _,
+        Arc::clone(&rig.tools) as _,
+        Arc::new(shelf),
+        Options {
+            settings: Some(rig.settings.clone()),
+            ..Options::default()
+        },
+    );
+    let handle = engine.start(Start::new(outer, nothing())).await.unwrap();
+    let ended = handle.ended().await.unwrap();
+    let Ended::Finished(Outcome::Failed { failure, .. }) = ended else {
+        panic!("{ended:?}");
+    };
+    assert_eq!(failure.kind, FailureKind::Forbidden);
+    assert!(rig.tools.calls().is_empty());
+}
+
+#[tokio::test]
+async fn replays_need_no_settings() {
+    let rig = rig(&[]);
+    rig.settings.set("KEY", "tok-123456", true).await.unwrap();
+    let graph = call("echo", "{a: '${settings.KEY}'}");
+    let handle = rig
+        .engine
+        .start(Start::new(graph, nothing()))
+        .await
+        .unwrap();
+    let id = handle.run.clone();
+    handle.ended().await.unwrap();
+    rig.settings.unset("KEY").await.unwrap();
+    let replayed = rig.engine.replay(&id, None).await.unwrap();
+    assert!(replayed.unused.is_empty());
+    let outcome = replayed.trace.outcome.unwrap().to_json();
+    assert!(outcome.contains("[redacted:KEY]"), "{outcome}");
+}
+
+#[tokio::test]
+async fn the_environment_wins_and_is_hidden_too() {
+    let rig = rig(&[("TRAMLINE_SETTING_MY_KEY", "from-outside"), ("OTHER", "x")]);
+    rig.settings
+        .set("my.key", "kept-value", true)
+        .await
+        .unwrap();
+    let graph = call("echo", "{a: '${settings.my.key}'}");
+    let (outcome, _) = rig.run(&graph, nothing()).await;
+    assert!(matches!(&outcome, Outcome::Completed { result }
+        if result.to_json() == r#"{"a":"[redacted:MY_KEY]"}"#));
+    let kept = rig.settings.redact_text("what is kept-value is hidden too");
+    assert_eq!(kept, "what is [redacted:my.key] is hidden too");
+    let none = Shelf::default();
+    let shown = rig.settings.list(&none).await.unwrap();
+    assert_eq!(shown.len(), 1);
+    let source = Source::Environment("TRAMLINE_SETTING_MY_KEY".into());
+    assert_eq!(
+        (shown[0].key.as_str(), &shown[0].source),
+        ("my.key", &source)
+    );
+}
+
+#[tokio::test]
+async fn secrets_are_shown_by_their_ends_at_most() {
+    let rig = rig(&[]);
+    let set = |key: &'static str, value: &'static str, secret| {
+        let settings = rig.settings.clone();
+        async move { settings.set(key, value, secret).await }
+    };
+    set("LONG", "sk-0123456789abcdefWXYZ", true).await.unwrap();
+    set("SHORT", "0123456789", true).await.unwrap();
+    set("PLAIN", "eu-west", false).await.unwrap();
+    let none = Shelf::default();
+    let shown = rig.settings.list(&none).await.unwrap();
+    let values: Vec<_> = shown.iter().map(|one| one.value.clone().unwrap()).collect();
+    assert_eq!(values, ["sk-…WXYZ", "eu-west", "…"]);
+    for (key, value, says) in [
+        ("a b", "value", "cannot be a setting's key"),
+        ("A", "abc", "--plain"),
+        ("A", &"x".repeat(VALUE_BYTES_MAX + 1), "longer than"),
+    ] {
+        let refused = rig.settings.set(key, value, true).await.unwrap_err();
+        assert!(refused.to_string().contains(says), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_key_is_told_and_overwrites_nothing() {
+    let store = Arc::new(MemoryStore::new());
+    settings(&store, 1, &[])
+        .set("A", "secret-a", true)
+        .await
+        .unwrap();
+    let before = store.get("settings", "A").await.unwrap();
+    let other = settings(&store, 2, &[]);
+    let refused = other
+        .set("B", "secret-b", true)
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(
+        refused.contains("`A` cannot be opened, so nothing is written"),
+        "{refused}"
+    );
+    assert!(other.set("A", "secret-c", true).await.is_err());
+    assert_eq!(store.list("settings").await.unwrap(), ["A"]);
+    assert_eq!(store.get("settings", "A").await.unwrap(), before);
+    assert!(other.value("A").unwrap().is_err());
+    // What needs no key can be done: other plain ones, and forgetting.
+    other.set("P", "plain", false).await.unwrap();
+    assert!(other.unset("A").await.unwrap());
+    other.set("B", "secret-b", true).await.unwrap();
+    let read = settings(&store, 2, &[]);
+    read.reload().await.unwrap();
+    assert_eq!(read.value("B"), Some(Ok("secret-b".into())));
+}
+
+#[tokio::test]
+async fn what_is_damaged_is_named_and_the_rest_goes_on() {
+    let store = Arc::new(MemoryStore::new());
+    settings(&store, 1, &[])
+        .set("A", "secret-a", true)
+        .await
+        .unwrap();
+    for body in [
+        &b"not json"[..],
+        b"{}",
+        b"{\"sealed\":\"%%\"}",
+        b"{\"sealed\":\"AAAA\"}",
+    ] {
+        store.put("settings", "B", body.to_vec()).await.unwrap();
+        let read = settings(&store, 1, &[]);
+        read.reload().await.unwrap();
+        assert_eq!(read.value("A"), Some(Ok("secret-a".into())));
+        assert!(read.value("B").unwrap().is_err());
+    }
+}
+
+#[tokio::test]
+async fn replaced_values_go_on_being_hidden() {
+    let rig = rig(&[]);
+    rig.settings.set("KEY", "first-value", true).await.unwrap();
+    rig.settings.set("KEY", "second-value", true).await.unwrap();
+    rig.settings.also_hide("token:ann", "ann-token").unwrap();
+    let text = rig
+        .settings
+        .redact_text("first-value second-value ann-token");
+    assert_eq!(text, "[redacted:KEY] [redacted:KEY] [redacted:token:ann]");
+}
+
+#[tokio::test]
+async fn a_document_that_holds_a_secret_is_not_run() {
+    let rig = rig(&[]);
+    rig.settings.set("KEY", "tok-123456", true).await.unwrap();
+    rig.settings.set("SHORT", "echo", true).await.unwrap();
+    let graph = call("echo", "{auth: 'Bearer tok-123456'}");
+    let start = Start::new(graph, nothing());
+    let refused = rig.engine.start(start).await.err().unwrap().to_string();
+    assert!(
+        refused.contains("write ${settings.KEY} in its place"),
+        "{refused}"
+    );
+    assert!(!refused.contains("123456"));
+    // A short one may stand there by chance.
+    rig.run(&call("echo", "{a: 1}"), nothing()).await;
+    assert_eq!(rig.tools.calls().len(), 1);
+}

@@ -1,0 +1,181 @@
+//! Cassettes: what a model said, kept in a file, so that a run with a model can be tried again
+//! without one.
+//!
+//! An answer belongs to its prompt: to all of it, the schema among it. The same prompt asked twice
+//! gives the answers in the order they came; the last one is given from then on.
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, VecDeque};
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use tramline_core::failure::{Failure, FailureKind};
+use tramline_engine::seams::{Answer, Message, Model, Prompt, Role};
+
+/// Larger cassettes are refused.
+const CASSETTE_BYTES_MAX: u64 = 64 << 20;
+
+/// One line of a cassette.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    prompt: Asked,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    answer: Option<Told>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    failure: Option<Failure>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Asked {
+    messages: Vec<(String, String)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    schema: Option<serde_json::Value>,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Told {
+    text: String,
+    tokens: u64,
+}
+
+impl Asked {
+    fn of(prompt: &Prompt) -> Self {
+        let said = |one: &Message| {
+            let role = match one.role {
+                Role::System => "system",
+                Role::User => "user",
+                Role::Assistant => "assistant",
+            };
+            (role.to_owned(), one.text.clone())
+        };
+        Self {
+            messages: prompt.messages.iter().map(said).collect(),
+            schema: prompt
+                .schema
+                .as_ref()
+                .and_then(|schema| serde_json::to_value(schema).ok()),
+        }
+    }
+
+    fn key(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// A model whose answers are written down.
+pub struct Recorder {
+    model: Arc<dyn Model>,
+    path: PathBuf,
+    file: Mutex<File>,
+}
+
+impl Recorder {
+    /// Records what `model` says at the end of a file, which is made if it is not there.
+    pub fn new(model: Arc<dyn Model>, path: &Path) -> Result<Self, String> {
+        let opened = OpenOptions::new().create(true).append(true).open(path);
+        let file =
+            opened.map_err(|error| format!("cannot record to {}: {error}", path.display()))?;
+        Ok(Self {
+            model,
+            path: path.to_owned(),
+            file: Mutex::new(file),
+        })
+    }
+
+    fn write(&self, line: &Line) -> Result<(), Failure> {
+        let failed = |error: &dyn std::fmt::Display| {
+            let message = format!("cannot record to {}: {error}", self.path.display());
+            Failure::new(FailureKind::Unavailable, message)
+        };
+        let mut text = serde_json::to_string(line).map_err(|error| failed(&error))?;
+        text.push('\n');
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.write_all(text.as_bytes())
+            .map_err(|error| failed(&error))
+    }
+}
+
+#[async_trait]
+impl Model for Recorder {
+    async fn complete(&self, prompt: Prompt) -> Result<Answer, Failure> {
+        let asked = Asked::of(&prompt);
+        let answer = self.model.complete(prompt).await;
+        let told = |answer: &Answer| Told {
+            text: answer.text.clone(),
+            tokens: answer.tokens,
+        };
+        self.write(&Line {
+            prompt: asked,
+            answer: answer.as_ref().ok().map(told),
+            failure: answer.as_ref().err().cloned(),
+        })?;
+        answer
+    }
+}
+
+/// A cassette that answers in a model's place.
+pub struct Replayer {
+    path: PathBuf,
+    told: Mutex<HashMap<String, VecDeque<Result<Told, Failure>>>>,
+}
+
+impl Replayer {
+    /// Reads a cassette.
+    pub fn open(path: &Path) -> Result<Self, String> {
+        let wrong = |says: String| format!("{}: {says}", path.display());
+        let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
+        let size = file
+            .metadata()
+            .map_err(|error| wrong(error.to_string()))?
+            .len();
+        if size > CASSETTE_BYTES_MAX {
+            return Err(wrong(format!(
+                "a cassette may have {CASSETTE_BYTES_MAX} bytes"
+            )));
+        }
+        let mut told: HashMap<_, VecDeque<_>> = HashMap::new();
+        for (number, line) in (1..).zip(BufReader::new(file).lines()) {
+            let line = line.map_err(|error| wrong(format!("line {number}: {error}")))?;
+            if line.trim().is_empty() {
+                continue;
+            }
+            let read: Line = serde_json::from_str(&line)
+                .map_err(|error| wrong(format!("line {number}: {error}")))?;
+            let said = match (read.answer, read.failure) {
+                (Some(answer), _) => Ok(answer),
+                (None, Some(failure)) => Err(failure),
+                (None, None) => return Err(wrong(format!("line {number} says nothing"))),
+            };
+            told.entry(read.prompt.key()).or_default().push_back(said);
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            told: Mutex::new(told),
+        })
+    }
+}
+
+#[async_trait]
+impl Model for Replayer {
+    async fn complete(&self, prompt: Prompt) -> Result<Answer, Failure> {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let answers = told.get_mut(&Asked::of(&prompt).key());
+        let said = answers.and_then(|answers| match answers.len() {
+            0 | 1 => answers.front().cloned(),
+            _ => answers.pop_front(),
+        });
+        match said {
+            Some(Ok(Told { text, tokens })) => Ok(Answer { text, tokens }),
+            Some(Err(failure)) => Err(failure),
+            None => {
+                let message = format!(
+                    "{} has no answer to this prompt; record it anew",
+                    self.path.display()
+                );
+                Err(Failure::new(FailureKind::NotRecorded, message))
+            }
+        }
+    }
+}

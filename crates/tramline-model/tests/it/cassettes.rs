@@ -1,0 +1,60 @@
+//! What a model said, kept and told again.
+
+use crate::prompt;
+use std::sync::Arc;
+use tramline_core::failure::{Failure, FailureKind};
+use tramline_engine::seams::Model;
+use tramline_engine::testing::ScriptedModel;
+use tramline_model::{Recorder, Replayer};
+
+#[tokio::test]
+async fn a_record_answers_in_the_models_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("plan.jsonl");
+    let busy = Failure::new(FailureKind::Unavailable, "busy");
+    let script = ScriptedModel::new(["one", "two", "three"]).then_fail(busy);
+    let recorder = Recorder::new(Arc::new(script), &path).unwrap();
+    for (text, says) in [
+        ("a", Some("one")),
+        ("b", Some("two")),
+        ("a", Some("three")),
+        ("c", None),
+    ] {
+        let answer = recorder.complete(prompt(text, None)).await;
+        assert_eq!(answer.ok().map(|answer| answer.text).as_deref(), says);
+    }
+    let replayer = Replayer::open(&path).unwrap();
+    for (text, says) in [
+        ("a", "one"),
+        ("b", "two"),
+        ("a", "three"),
+        ("a", "three"),
+        ("b", "two"),
+    ] {
+        assert_eq!(
+            replayer.complete(prompt(text, None)).await.unwrap().text,
+            says
+        );
+    }
+    assert_eq!(
+        replayer
+            .complete(prompt("c", None))
+            .await
+            .unwrap_err()
+            .message,
+        "busy"
+    );
+    let unknown = replayer.complete(prompt("d", None)).await.unwrap_err();
+    assert_eq!(unknown.kind, FailureKind::NotRecorded);
+    assert!(unknown.message.contains("record it anew"), "{unknown}");
+}
+
+#[test]
+fn a_file_that_is_no_record_is_told_by_its_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("plan.jsonl");
+    std::fs::write(&path, "\n{\"prompt\": 3}\n").unwrap();
+    let wrong = Replayer::open(&path).err().unwrap();
+    assert!(wrong.contains("plan.jsonl: line 2:"), "{wrong}");
+    assert!(Replayer::open(&dir.path().join("nowhere")).is_err());
+}

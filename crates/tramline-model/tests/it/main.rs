@@ -1,0 +1,40 @@
+//! Models over a real connection: a loopback server with scripted answers plays the endpoint.
+#![allow(clippy::unwrap_used, reason = "a test speaks by panicking")]
+
+mod cassettes;
+mod dialects;
+mod server;
+mod trouble;
+
+use std::time::Duration;
+use tramline_core::Value;
+use tramline_engine::seams::{Message, Prompt, Role};
+use tramline_model::{Dialect, Endpoint, HttpModel, Key};
+
+/// A model at a scripted server, with little patience.
+fn model(dialect: Dialect, url: &str) -> HttpModel {
+    HttpModel::new(endpoint(dialect, url))
+}
+
+fn endpoint(dialect: Dialect, url: &str) -> Endpoint {
+    Endpoint {
+        url: format!("{url}/v1"),
+        key: Some(Key::new("sk-very-secret")),
+        timeout: Duration::from_secs(20),
+        silence: Duration::from_millis(400),
+        ..Endpoint::new(dialect, "small")
+    }
+}
+
+fn prompt(text: &str, schema: Option<Value>) -> Prompt {
+    let said = |role, text: &str| Message {
+        role,
+        text: text.to_owned(),
+    };
+    Prompt {
+        messages: vec![said(Role::System, "Be short."), said(Role::User, text)],
+        schema,
+        tokens_max: 50,
+        ..Prompt::default()
+    }
+}

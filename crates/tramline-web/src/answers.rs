@@ -1,0 +1,167 @@
+//! Answers and ends: what is said about a run from the studio, noted like every other command.
+
+use crate::Desk;
+use crate::told::{self, Wrong};
+use axum::Json;
+use axum::extract::{Extension, Path, State};
+use serde::Deserialize;
+use serde_json::Value as Told;
+use tramline_core::ids::{Checkpoint, RunId};
+use tramline_core::journal::{Answer, Budget, Pause};
+use tramline_core::{Str, question};
+use tramline_engine::audit::Note;
+use tramline_engine::{Fault, Owner, Said};
+
+/// What somebody says to a question.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Given {
+    /// One of the question's options.
+    answer: String,
+    /// With `skip`: what is taken for the output.
+    #[serde(default)]
+    output: Told,
+    /// With `extend`: what is added. As much again where nothing is said.
+    budget: Option<Told>,
+    why: Option<String>,
+    by: Option<String>,
+}
+
+/// Why somebody ends a run.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Ended {
+    why: Option<String>,
+    by: Option<String>,
+}
+
+pub(crate) async fn answer(
+    State(desk): State<Desk>,
+    owner: Option<Extension<Owner>>,
+    Path(checkpoint): Path<String>,
+    Json(given): Json<Given>,
+) -> Result<Json<Told>, Wrong> {
+    let owner = owner.map(|owner| owner.0).unwrap_or_default();
+    let asked: Checkpoint = checkpoint.parse()?;
+    let by = name(&owner, given.by.as_deref());
+    let came = settle(&desk, &owner, &asked, &given, by.clone()).await;
+    note(&desk, "answer", &asked.run, &by, given.why, &came);
+    came.map(Json)
+}
+
+pub(crate) async fn abort(
+    State(desk): State<Desk>,
+    owner: Option<Extension<Owner>>,
+    Path(run): Path<String>,
+    Json(given): Json<Ended>,
+) -> Result<Json<Told>, Wrong> {
+    let owner = owner.map(|owner| owner.0).unwrap_or_default();
+    let run: RunId = run.parse()?;
+    let by = name(&owner, given.by.as_deref());
+    let came = end(&desk, &owner, &run, by.clone(), given.why.clone()).await;
+    note(&desk, "abort", &run, &by, given.why, &came);
+    came.map(Json)
+}
+
+/// Who speaks, in a journal. A token's name counts for more than what its holder says.
+fn name(owner: &Owner, said: Option<&str>) -> Str {
+    let said = said.map(str::trim).filter(|said| !said.is_empty());
+    match (&owner.0, said) {
+        (Some(name), _) => name.clone(),
+        (None, Some(said)) => format!("studio {said}").into(),
+        (None, None) => "studio".into(),
+    }
+}
+
+async fn settle(
+    desk: &Desk,
+    owner: &Owner,
+    asked: &Checkpoint,
+    given: &Given,
+    by: Str,
+) -> Result<Told, Wrong> {
+    let run = told::load(&desk.engine, owner, &asked.run).await?.run;
+    let Some(pause) = run.pauses.get(&asked.seq) else {
+        let point = |seq: &u64| Checkpoint {
+            run: run.id.clone(),
+            seq: *seq,
+        };
+        let current = run.pauses.keys().map(point).collect();
+        let asked = asked.clone();
+        return Err(match run.outcome {
+            Some(_) => tramline_engine::over(&run).into(),
+            None => Fault::Stale { asked, current }.into(),
+        });
+    };
+    let said = Said {
+        pause: asked.seq,
+        answer: read(given, pause)?,
+        by,
+        why: given.why.clone(),
+    };
+    // Once it is written down the run goes on behind the reply; who watches sees how far.
+    if let Some(driven) = desk.engine.go_on_with(&asked.run, vec![said]).await? {
+        driven.heard().await?;
+    }
+    let run = told::load(&desk.engine, owner, &asked.run).await?.run;
+    Ok(told::standing(&run))
+}
+
+fn read(given: &Given, pause: &Pause) -> Result<Answer, Wrong> {
+    let fits = question::options(pause);
+    let word = given.answer.as_str();
+    if !fits.contains(&word) {
+        let fits = fits.join(", ");
+        return Err(Wrong::request(format!(
+            "`{word}` is no answer to it; it takes {fits}"
+        )));
+    }
+    Ok(match word {
+        "proceed" => Answer::Proceed,
+        "retry" => Answer::Retry,
+        "skip" => Answer::Skip {
+            output: given.output.clone().into(),
+        },
+        "extend" => Answer::Extend {
+            budget: match &given.budget {
+                Some(budget) => Budget::read(&budget.clone().into()).map_err(Wrong::request)?,
+                None => question::extension(pause).unwrap_or_default(),
+            },
+        },
+        _ => Answer::Reject,
+    })
+}
+
+async fn end(
+    desk: &Desk,
+    owner: &Owner,
+    run: &RunId,
+    by: Str,
+    why: Option<String>,
+) -> Result<Told, Wrong> {
+    told::load(&desk.engine, owner, run).await?;
+    desk.engine.abort(run, by, why).await?;
+    let run = told::load(&desk.engine, owner, run).await?.run;
+    Ok(told::standing(&run))
+}
+
+fn note(
+    desk: &Desk,
+    command: &str,
+    run: &RunId,
+    by: &str,
+    why: Option<String>,
+    came: &Result<Told, Wrong>,
+) {
+    let mut note = Note::new(command, by);
+    note.run = Some(run.to_string());
+    note.why = why;
+    match came {
+        Ok(told) => note.result = told["status"].as_str().unwrap_or_default().to_owned(),
+        Err(wrong) => {
+            note.result = "refused".to_owned();
+            note.error = Some(wrong.message().to_owned());
+        }
+    }
+    desk.notebook.note(note);
+}

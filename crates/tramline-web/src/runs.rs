@@ -1,0 +1,99 @@
+//! Runs: the list, one of them, its trace.
+
+use crate::Desk;
+use crate::told::{self, Wrong};
+use axum::Json;
+use axum::extract::{Extension, Path, Query, State};
+use serde::Deserialize;
+use serde_json::{Value as Told, json};
+use tramline_core::ids::RunId;
+use tramline_core::trace::Trace;
+use tramline_engine::Owner;
+use tramline_engine::seams::{RunFilter, Status};
+
+/// So many rows come at once at most.
+const ROWS_MAX: usize = 200;
+/// So many rows are looked at for those of one owner, before the next page is asked for.
+const ROWS_READ_MAX: usize = 2_000;
+
+/// Which runs are asked for.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Wanted {
+    status: Option<String>,
+    workflow: Option<String>,
+    session_id: Option<String>,
+    after: Option<String>,
+    most: Option<usize>,
+}
+
+impl Wanted {
+    fn filter(self) -> Result<RunFilter, Wrong> {
+        let given = self.status.as_deref().unwrap_or_default();
+        let words = given.split(',').filter(|word| !word.is_empty());
+        let status = words.map(|word| {
+            Status::parse(word).ok_or_else(|| {
+                let all = Status::ALL.map(Status::as_str).join(", ");
+                Wrong::request(format!("`{word}` is no status; there are {all}"))
+            })
+        });
+        Ok(RunFilter {
+            status: status.collect::<Result<_, _>>()?,
+            workflow: self.workflow.map(Into::into),
+            session: self.session_id.map(Into::into),
+            after: self.after.map(|id| id.parse()).transpose()?,
+            most: self.most.unwrap_or(50).clamp(1, ROWS_MAX),
+            ..RunFilter::default()
+        })
+    }
+}
+
+pub(crate) async fn list(
+    State(desk): State<Desk>,
+    owner: Option<Extension<Owner>>,
+    Query(wanted): Query<Wanted>,
+) -> Result<Json<Told>, Wrong> {
+    let owner = owner.map(|owner| owner.0).unwrap_or_default();
+    let mut filter = wanted.filter()?;
+    let most = filter.most;
+    let (mut rows, mut looked) = (Vec::new(), 0);
+    loop {
+        let page = desk.engine.runs(filter.clone()).await?;
+        looked += page.rows.len();
+        for row in &page.rows {
+            if told::load(&desk.engine, &owner, &row.run).await.is_ok() {
+                rows.push(told::row(row));
+            }
+            filter.after = Some(row.run.clone());
+            if rows.len() == most {
+                break;
+            }
+        }
+        if !page.more || rows.len() == most || looked >= ROWS_READ_MAX {
+            let next = (page.more || rows.len() == most).then(|| filter.after.clone());
+            return Ok(Json(json!({"runs": rows, "next": next.flatten()})));
+        }
+    }
+}
+
+pub(crate) async fn one(
+    State(desk): State<Desk>,
+    owner: Option<Extension<Owner>>,
+    Path(run): Path<String>,
+) -> Result<Json<Told>, Wrong> {
+    let run: RunId = run.parse()?;
+    let owner = owner.map(|owner| owner.0).unwrap_or_default();
+    let loaded = told::load(&desk.engine, &owner, &run).await?;
+    Ok(Json(told::standing(&loaded.run)))
+}
+
+pub(crate) async fn trace(
+    State(desk): State<Desk>,
+    owner: Option<Extension<Owner>>,
+    Path(run): Path<String>,
+) -> Result<Json<Told>, Wrong> {
+    let run: RunId = run.parse()?;
+    let owner = owner.map(|owner| owner.0).unwrap_or_default();
+    let loaded = told::load(&desk.engine, &owner, &run).await?;
+    let trace = Trace::of(&run, &loaded.run.graph, &loaded.entries);
+    Ok(Json(serde_json::to_value(trace).unwrap_or_default()))
+}

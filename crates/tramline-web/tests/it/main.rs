@@ -1,0 +1,216 @@
+//! The API over a real engine: what is told, what is refused, whose runs are seen.
+#![allow(clippy::unwrap_used, reason = "a test speaks by panicking")]
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
+use http_body_util::BodyExt;
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+use tower::ServiceExt;
+use tramline_core::Value;
+use tramline_core::formats::{Elsewhere, Hint, json_dag};
+use tramline_core::graph::Graph;
+use tramline_engine::seams::Hints;
+use tramline_engine::testing::{FakeTools, MemoryStore};
+use tramline_engine::{Ended, Engine, Options, Owner, Start};
+
+fn graph() -> Arc<Graph> {
+    let tasks = json!({"tasks": [
+        {"id": "look", "tool": "t:look", "arguments": {}},
+        {"id": "act", "tool": "t:look", "arguments": {}, "depends_on": ["look"],
+         "approval": "it costs money"},
+    ]});
+    let hint = Hint {
+        name: "order",
+        elsewhere: Elsewhere::Any,
+        ..Hint::default()
+    };
+    let document = json_dag::read_value(&Value::from(tasks), hint).unwrap();
+    Arc::clone(&document.workflows[0])
+}
+
+fn engine() -> Engine {
+    let hints = Hints {
+        read_only: Some(true),
+        ..Hints::default()
+    };
+    let tools = FakeTools::new().tool("t", "look", hints, |arguments| async move { Ok(arguments) });
+    Engine::new(
+        Arc::new(MemoryStore::new()),
+        Arc::new(tools),
+        Options::default(),
+    )
+}
+
+/// A run that waits for approval, and its question.
+async fn waiting(engine: &Engine, owner: Option<&str>) -> (String, String) {
+    let mut start = Start::new(graph(), Value::from(json!({})));
+    start.owner = owner.map(Into::into);
+    let handle = engine.start(start).await.unwrap();
+    let run = handle.run.to_string();
+    let Ended::Paused(pauses) = handle.ended().await.unwrap() else {
+        panic!("it did not pause")
+    };
+    let point = tramline_core::ids::Checkpoint {
+        run: run.parse().unwrap(),
+        seq: pauses[0].0,
+    };
+    (run, point.to_string())
+}
+
+async fn asked(
+    routes: &Router,
+    path: &str,
+    body: Option<Json>,
+    owner: Owner,
+) -> (StatusCode, Json) {
+    let mut request = Request::builder().uri(path).header("host", "127.0.0.1:1");
+    if body.is_some() {
+        request = request
+            .method("POST")
+            .header("content-type", "application/json");
+    }
+    let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
+    let mut request = request.body(body).unwrap();
+    request.extensions_mut().insert(owner);
+    let response = routes.clone().oneshot(request).await.unwrap();
+    let status = response.status();
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    (status, serde_json::from_slice(&bytes).unwrap_or_default())
+}
+
+async fn get(routes: &Router, path: &str) -> (StatusCode, Json) {
+    asked(routes, path, None, Owner::default()).await
+}
+
+#[tokio::test]
+async fn a_question_is_listed_and_answered_once() {
+    let engine = engine();
+    let routes = tramline_web::api(&engine);
+    let (run, point) = waiting(&engine, None).await;
+    let (_, listed) = get(&routes, "/api/approvals").await;
+    assert_eq!(listed["approvals"][0]["checkpoint_id"], point);
+    assert_eq!(
+        listed["approvals"][0]["options"],
+        json!(["proceed", "reject"])
+    );
+    assert_eq!(listed["approvals"][0]["workflow"], "order");
+    let path = format!("/api/approvals/{point}");
+    let wrong = asked(
+        &routes,
+        &path,
+        Some(json!({"answer": "retry"})),
+        Owner::default(),
+    )
+    .await;
+    assert_eq!(wrong.0, StatusCode::BAD_REQUEST);
+    assert_eq!(
+        wrong.1["error"]["message"],
+        "`retry` is no answer to it; it takes proceed, reject"
+    );
+    let yes = json!({"answer": "proceed", "why": "fine", "by": "ann"});
+    let (status, told) = asked(&routes, &path, Some(yes.clone()), Owner::default()).await;
+    assert_eq!(
+        (status, told["run_id"].as_str()),
+        (StatusCode::OK, Some(run.as_str()))
+    );
+    // It goes on behind the reply: the events tell when it has ended.
+    let (_, events) = asked_text(&routes, &format!("/api/runs/{run}/events")).await;
+    assert!(
+        events.contains("\"completed\"") || events.contains("Completed"),
+        "{events}"
+    );
+    assert!(events.contains("studio ann"), "{events}");
+    let (_, one) = get(&routes, &format!("/api/runs/{run}")).await;
+    assert_eq!(
+        (one["status"].as_str(), &one["questions"]),
+        (Some("completed"), &json!([]))
+    );
+    let (late, told) = asked(&routes, &path, Some(yes), Owner::default()).await;
+    assert_eq!(
+        (late, told["error"]["kind"].as_str()),
+        (StatusCode::CONFLICT, Some("over"))
+    );
+    let (_, trace) = get(&routes, &format!("/api/runs/{run}/trace")).await;
+    assert_eq!(trace["steps"].as_array().unwrap().len(), 2);
+}
+
+async fn asked_text(routes: &Router, path: &str) -> (StatusCode, String) {
+    let request = Request::builder().uri(path).header("host", "localhost");
+    let response = routes
+        .clone()
+        .oneshot(request.body(Body::empty()).unwrap())
+        .await
+        .unwrap();
+    let status = response.status();
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    (status, String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[tokio::test]
+async fn nobody_sees_or_steers_the_runs_of_another() {
+    let engine = engine();
+    let routes = tramline_web::api(&engine);
+    let (run, point) = waiting(&engine, Some("ann")).await;
+    let bob = || Owner(Some("bob".into()));
+    for owner in [Owner::default(), bob()] {
+        let (_, listed) = asked(&routes, "/api/runs", None, owner.clone()).await;
+        assert_eq!(listed["runs"], json!([]));
+        let (_, listed) = asked(&routes, "/api/approvals", None, owner.clone()).await;
+        assert_eq!(listed["approvals"], json!([]));
+        for path in ["", "/trace", "/events"] {
+            let path = format!("/api/runs/{run}{path}");
+            let (status, _) = asked(&routes, &path, None, owner.clone()).await;
+            assert_eq!(status, StatusCode::NOT_FOUND, "{path}");
+        }
+        let path = format!("/api/approvals/{point}");
+        let yes = Some(json!({"answer": "proceed"}));
+        assert_eq!(
+            asked(&routes, &path, yes, owner.clone()).await.0,
+            StatusCode::NOT_FOUND
+        );
+        let path = format!("/api/runs/{run}/abort");
+        assert_eq!(
+            asked(&routes, &path, Some(json!({})), owner).await.0,
+            StatusCode::NOT_FOUND
+        );
+    }
+    let ann = Owner(Some("ann".into()));
+    let (_, listed) = asked(&routes, "/api/runs?status=paused", None, ann.clone()).await;
+    assert_eq!(listed["runs"][0]["run_id"], run);
+    let path = format!("/api/runs/{run}/abort");
+    let (status, told) = asked(&routes, &path, Some(json!({"why": "no"})), ann).await;
+    assert_eq!(
+        (status, told["status"].as_str()),
+        (StatusCode::OK, Some("aborted"))
+    );
+}
+
+#[tokio::test]
+async fn what_makes_no_sense_is_told() {
+    let routes = tramline_web::api(&engine());
+    let (status, told) = get(&routes, "/api/runs/nonsense").await;
+    assert_eq!(
+        (status, told["error"]["kind"].as_str()),
+        (StatusCode::BAD_REQUEST, Some("bad_request"))
+    );
+    let (status, _) = get(&routes, "/api/runs?status=happy").await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    let nobody = "run_00000000000000000000000000";
+    let (status, _) = get(&routes, &format!("/api/runs/{nobody}")).await;
+    assert!(status.is_client_error());
+}
+
+#[tokio::test]
+async fn the_page_is_there_and_loads_nothing_from_elsewhere() {
+    let studio = tramline_web::studio();
+    for path in ["/studio", "/studio/studio.js", "/studio/studio.css"] {
+        let (status, text) = asked_text(&studio, path).await;
+        assert_eq!(status, StatusCode::OK, "{path}");
+        assert!(
+            !text.contains("http://") && !text.contains("https://"),
+            "{path}"
+        );
+    }
+}
