@@ -11,7 +11,7 @@ use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
 use tramline_core::text::nearest;
-use tramline_engine::seams::{Call, Hints, Listing, Model, Tool, Tools};
+use tramline_engine::seams::{Call, Hints, Listing, Model, Source, Tool, Tools};
 
 mod arguments;
 mod files;
@@ -94,6 +94,14 @@ impl Tools for Builtin {
         vec![Listing {
             server: SERVER.into(),
             tools: Ok(self.tools.values().cloned().collect()),
+        }]
+    }
+
+    fn sources(&self) -> Vec<Source> {
+        vec![Source {
+            server: SERVER.into(),
+            print: None,
+            tools: Some(Arc::new(self.tools.values().cloned().collect())),
         }]
     }
 

@@ -8,6 +8,7 @@ use tramline_expr::Str;
 use yaml_graph::Document;
 
 pub mod beside;
+pub mod calls;
 mod detect;
 pub mod document;
 mod flaws;

@@ -6,10 +6,13 @@
 use crate::clock;
 use crate::fault::Fault;
 use crate::ledger::{Ledger, status};
+use crate::library::Library;
 use crate::policy::Policy;
+use crate::registry::Registry;
 use crate::seams::{Page, RunFilter, Store, Tools, Workflows};
 use crate::settings::{Discreet, Settings};
 use crate::shelf::Shelf;
+use crate::uses::Uses;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,6 +28,7 @@ use tramline_core::trace::Trace;
 
 mod child;
 mod close;
+mod count;
 mod debug;
 mod discreet;
 mod expiry;
@@ -60,7 +64,9 @@ pub struct Engine(Arc<Inner>);
 pub(crate) struct Inner {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) tools: Arc<dyn Tools>,
+    pub(crate) library: Arc<Library>,
     pub(crate) workflows: Arc<dyn Workflows>,
+    pub(crate) registry: Registry,
     pub(crate) options: Options,
     pub(crate) stop: CancellationToken,
     /// Drivers, and cancelled calls that still tell their servers.
@@ -132,21 +138,32 @@ impl Engine {
         Self::with_workflows(store, tools, Arc::new(Shelf::default()), options)
     }
 
-    /// An engine whose runs can call these workflows.
+    /// An engine whose runs can call these workflows, and the saved ones.
     pub fn with_workflows(
         store: Arc<dyn Store>,
         tools: Arc<dyn Tools>,
         workflows: Arc<dyn Workflows>,
         options: Options,
     ) -> Self {
-        let tools = match &options.settings {
+        let tools: Arc<dyn Tools> = match &options.settings {
             Some(settings) => Arc::new(Discreet::new(tools, settings.clone())),
             None => tools,
         };
+        let library = Arc::new(Library::new(Arc::clone(&store), workflows));
+        let uses = Arc::new(Uses::new(Arc::clone(&store)));
+        let registry = Registry::new(
+            Arc::clone(&store),
+            Arc::clone(&tools),
+            Arc::clone(&library),
+            uses,
+            options.embedder.clone(),
+        );
         Self(Arc::new(Inner {
             store,
             tools,
-            workflows,
+            workflows: Arc::clone(&library) as _,
+            library,
+            registry,
             options,
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
@@ -219,6 +236,7 @@ impl Engine {
             event,
         })?;
         let seat = self.0.seat(&run.id)?;
+        self.count(&run.graph, &run.id, at_ms);
         Ok(self.spawn(seat, run, ledger))
     }
 
@@ -324,6 +342,16 @@ impl Engine {
     /// The workflows that runs can call by name.
     pub fn workflows(&self) -> &Arc<dyn Workflows> {
         &self.0.workflows
+    }
+
+    /// The saved workflows.
+    pub fn library(&self) -> &Arc<Library> {
+        &self.0.library
+    }
+
+    /// Everything that can be called.
+    pub fn registry(&self) -> &Registry {
+        &self.0.registry
     }
 
     /// What the operator says of tools, for front ends that call them outside of runs.

@@ -8,11 +8,13 @@ mod drive;
 mod engine;
 mod fault;
 mod ledger;
+pub mod library;
 mod lookout;
 mod perform;
 pub mod planner;
 pub mod policy;
 mod recover;
+pub mod registry;
 mod replay;
 pub mod seams;
 pub mod search;
@@ -22,6 +24,7 @@ mod shelf;
 pub mod testing;
 mod throttle;
 mod toolbox;
+pub mod uses;
 
 pub use drive::Ended;
 pub use engine::{

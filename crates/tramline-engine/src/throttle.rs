@@ -1,7 +1,7 @@
 //! Throttles: calls of some tools are spaced, whoever makes them.
 
 use crate::policy::Pattern;
-use crate::seams::{Call, Listing, Tool, Tools};
+use crate::seams::{Call, Listed, Listing, Source, Tool, Tools};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,6 +76,14 @@ impl Tools for Throttle {
 
     async fn list(&self) -> Vec<Listing> {
         self.tools.list().await
+    }
+
+    fn sources(&self) -> Vec<Source> {
+        self.tools.sources()
+    }
+
+    async fn ask(&self, server: &str) -> Option<Listed> {
+        self.tools.ask(server).await
     }
 
     async fn call(&self, mut call: Call) -> Result<Value, Failure> {

@@ -1,6 +1,6 @@
 //! Everything callable in one place: each server's name leads to who serves it.
 
-use crate::seams::{Call, Listing, Tool, Tools};
+use crate::seams::{Call, Listed, Listing, Source, Tool, Tools};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -51,6 +51,16 @@ impl Tools for Toolbox {
             listings.extend(tools.list().await);
         }
         listings
+    }
+
+    fn sources(&self) -> Vec<Source> {
+        let all = self.named.values().chain([&self.rest]);
+        all.flat_map(|tools| tools.sources()).collect()
+    }
+
+    async fn ask(&self, server: &str) -> Option<Listed> {
+        let tools = self.named.get(server).unwrap_or(&self.rest);
+        tools.ask(server).await
     }
 
     async fn call(&self, call: Call) -> Result<Value, Failure> {

@@ -33,7 +33,7 @@ use tokio_util::task::TaskTracker;
 use tramline_core::failure::Failure;
 use tramline_core::ids::ToolName;
 use tramline_core::{Str, Value};
-use tramline_engine::seams::{Call, Listing, Tool, Tools};
+use tramline_engine::seams::{Call, Listed, Listing, Source, Tool, Tools};
 
 /// An answer longer than this is refused: as much as the HTTP transport takes in one event, and
 /// far more than belongs in a journal.
@@ -187,7 +187,7 @@ impl Servers {
     /// One server's tools, or why it cannot be asked; nothing where there is no such server.
     pub async fn list_of(&self, server: &str) -> Option<Result<Vec<Arc<Tool>>, Failure>> {
         let found = self.read().get(server).cloned()?;
-        Some(found.list().await)
+        Some(found.listed().await.map(|tools| tools.to_vec()))
     }
 
     /// The names of all servers.
@@ -240,9 +240,19 @@ impl Tools for Servers {
         let servers: Vec<_> = self.read().values().cloned().collect();
         let listings = servers.iter().map(async |server| Listing {
             server: server.name().clone(),
-            tools: server.list().await,
+            tools: server.listed().await.map(|tools| tools.to_vec()),
         });
         join_all(listings).await
+    }
+
+    fn sources(&self) -> Vec<Source> {
+        let servers = self.read();
+        servers.values().map(|server| server.source()).collect()
+    }
+
+    async fn ask(&self, server: &str) -> Option<Listed> {
+        let found = self.read().get(server).cloned()?;
+        Some(found.listed().await)
     }
 
     async fn call(&self, call: Call) -> Result<Value, Failure> {

@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use tramline_core::Str;
 
 mod expand;
@@ -118,6 +119,17 @@ pub enum Protocol {
     /// Found out at the first start and remembered.
     #[default]
     Auto,
+}
+
+impl ServerConfig {
+    /// What tells this configuration from another of the same name; nothing of it can be read back.
+    pub fn print(&self) -> Str {
+        let mut hasher = DefaultHasher::new();
+        serde_json::to_string(self)
+            .unwrap_or_default()
+            .hash(&mut hasher);
+        format!("{:016x}", hasher.finish()).into()
+    }
 }
 
 /// Something wrong in a configuration, and where.

@@ -7,6 +7,7 @@ use rmcp::ServiceExt;
 use rmcp::model::Tool;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
 use tramline_core::Value;
 use tramline_core::graph::Graph;
 use tramline_engine::{Engine, Fault};
@@ -55,6 +56,8 @@ struct Shared {
     told: Mutex<Vec<Tool>>,
     audience: Audience,
     conduct: Conduct,
+    /// Counts what agents have saved.
+    saved: watch::Sender<u64>,
     /// Where control commands are counted and noted.
     desk: control::Desk,
     /// What the SOP toolset keeps beside journals.
@@ -90,6 +93,11 @@ impl Shared {
             *told = listed;
             self.audience.changed();
         }
+    }
+
+    /// Another workflow is saved: whoever serves saved ones looks again.
+    fn library_changed(&self) {
+        self.saved.send_modify(|count| *count += 1);
     }
 
     /// After a call: its servers run now, and may have said something of their tools.
@@ -132,6 +140,7 @@ impl Server {
             told: Mutex::new(told),
             audience: Audience::default(),
             conduct,
+            saved: watch::Sender::new(0),
             desk,
             seats: sop::Seats::default(),
         })))
@@ -166,6 +175,11 @@ impl Server {
     /// changes what they were told.
     pub fn refresh(&self) {
         self.0.tell();
+    }
+
+    /// Ticks whenever an agent has saved a workflow here.
+    pub fn saves(&self) -> watch::Receiver<u64> {
+        self.0.saved.subscribe()
     }
 
     /// Warns every client that listens, and those that come before something else is offered.

@@ -220,6 +220,21 @@ impl Store for Sqlite {
             .await
     }
 
+    async fn swap(
+        &self,
+        kind: &str,
+        key: &str,
+        seen: Option<Vec<u8>>,
+        body: Vec<u8>,
+    ) -> Result<bool, StoreFault> {
+        let (kind, key) = (kind.to_owned(), key.to_owned());
+        self.writer
+            .submit(body.len(), Care::Durable, move |conn| {
+                documents::swap(conn, &kind, &key, seen.as_deref(), &body)
+            })
+            .await
+    }
+
     async fn get(&self, kind: &str, key: &str) -> Result<Option<Vec<u8>>, StoreFault> {
         let (kind, key) = (kind.to_owned(), key.to_owned());
         self.desks

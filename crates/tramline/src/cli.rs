@@ -20,12 +20,14 @@ mod explain;
 mod frames;
 mod graph;
 mod input;
+mod library;
 mod look;
 mod moment;
 mod origin;
 mod output;
 mod probe;
 mod progress;
+mod registry;
 mod replay;
 mod report;
 mod run;
@@ -97,6 +99,10 @@ enum Verb {
     Convert(convert::Convert),
     /// List runs, read them, steer them
     Runs(runs::Runs),
+    /// Save workflows under names, list and read them
+    Library(library::Library),
+    /// List, search, describe and try everything that can be called
+    Registry(registry::Registry),
     /// Run a graph's tool step by step, with breakpoints and a prompt
     Debug(debug::Debug),
     /// Do a run again from its record, without calling anything, and compare
@@ -216,6 +222,7 @@ impl Common {
             roots: or(&reach.roots, file.roots),
             hosts,
             shell: reach.allow_shell || file.shell,
+            embedder: file.embedder,
             mcp_config: reach.mcp_config.clone().or(file.mcp_config),
             file: reach.config.clone(),
             policy: file.policy,
@@ -241,6 +248,8 @@ pub fn main() -> ExitCode {
         Verb::Graph(verb) => graph::main(&verb, json),
         Verb::Convert(verb) => convert::main(&verb, json),
         Verb::Runs(verb) => on_one_thread(runs::main(common, verb)),
+        Verb::Library(verb) => on_one_thread(library::main(common, verb)),
+        Verb::Registry(verb) => on_many_threads(registry::main(common, verb)),
         Verb::Debug(verb) => on_one_thread(debug::main(common, verb)),
         Verb::Replay(verb) => on_one_thread(replay::main(common, verb)),
         Verb::Sop(verb) => on_one_thread(sop::main(common, verb)),

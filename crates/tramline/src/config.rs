@@ -54,6 +54,8 @@ pub struct Config {
     pub retention: Retention,
     /// How often tools may be called.
     pub throttle: Vec<Rate>,
+    /// The directory with the model that tells search what texts mean.
+    pub embedder: Option<PathBuf>,
     /// The file with the key that settings are sealed with; nothing means one beside the runs.
     pub key_file: Option<PathBuf>,
 }

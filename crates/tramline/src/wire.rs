@@ -11,7 +11,8 @@ use tramline_core::formats::yaml_graph::Document;
 use tramline_core::run::Run;
 use tramline_core::{Str, Value};
 use tramline_engine::Settings;
-use tramline_engine::seams::{Callable, Store, Tools};
+use tramline_engine::library::Library;
+use tramline_engine::seams::{Callable, Embedder, Store, Tools};
 use tramline_engine::{Engine, Options, Scratch, Shelf, Throttle, Toolbox};
 use tramline_mcp::client::{self, Servers};
 use tramline_mcp::config::{ConfigFlaw, ServerConfig, read, read_servers};
@@ -135,6 +136,14 @@ pub fn servers<'d>(
     Ok(servers.into_values().collect())
 }
 
+/// Who tells search what texts mean, where a model is configured.
+fn embedder(config: &Config) -> Result<Option<Arc<dyn Embedder>>, Trouble> {
+    let opened = config.embedder.as_deref().map(tramline_embed::open);
+    opened
+        .transpose()
+        .map_err(|unreadable| Trouble::Config(unreadable.to_string()))
+}
+
 /// Says which servers name which settings, for whoever looks at a setting.
 pub fn tell_users(settings: &Settings, servers: &[ServerConfig]) {
     let named = servers.iter().flat_map(|server| {
@@ -234,6 +243,7 @@ pub fn open<'d>(
         quota: config.quota,
         scratch: Some(Scratch::new(|| Ok(Arc::new(Sqlite::in_memory()?)))),
         settings: Some(settings.clone()),
+        embedder: embedder(config)?,
         ..Options::default()
     };
     if let Some(name) = &config.name {
@@ -251,6 +261,17 @@ pub fn open<'d>(
         builtin,
         settings,
     })
+}
+
+/// The names of the saved workflows; none where there is no data directory that can be read.
+pub async fn saved(config: &Config) -> Vec<Str> {
+    let existing = config.data_dir.as_deref().filter(|dir| dir.is_dir());
+    let Some(store) = existing.and_then(|dir| Sqlite::open(dir).ok()) else {
+        return Vec::new();
+    };
+    let library = Library::new(Arc::new(store), Arc::new(Shelf::default()));
+    let all = library.list(None).await.unwrap_or_default();
+    all.iter().map(|saved| saved.name.clone()).collect()
 }
 
 /// A document's workflows as others can call them. They run where their caller runs.

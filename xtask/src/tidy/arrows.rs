@@ -100,6 +100,7 @@ const RULES: &[Rule] = &[
             "tramline-vault",
             "tramline-builtin",
             "tramline-model",
+            "tramline-embed",
             "tramline-web",
             "tramline-engine",
             "tramline-core",

@@ -23,7 +23,7 @@ pub(super) mod servers;
 pub(super) mod tools;
 pub(super) mod write;
 
-pub use calls::{CallSite, Listing};
+pub use calls::{CallSite, Listing, check_calls};
 pub use editor::json_schema;
 pub use write::write;
 

@@ -75,6 +75,9 @@ impl Engine {
                 },
             },
             Err(Fault::NotFound(_)) => {
+                // What another process has saved meanwhile is found too; where that cannot be seen,
+                // what is known here counts.
+                let _ = self.0.library.refresh_for(&call.name).await;
                 let Callable { graph, origin } = self.callable(&call)?;
                 let mut start = Start::new(graph, call.arguments);
                 start.origin = if origin.is_null() {

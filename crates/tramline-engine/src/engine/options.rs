@@ -2,7 +2,7 @@
 
 use super::Quota;
 use crate::policy::Policy;
-use crate::seams::{Store, StoreFault};
+use crate::seams::{Embedder, Store, StoreFault};
 use crate::settings::Settings;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,6 +35,8 @@ pub struct Options {
     pub scratch: Option<Scratch>,
     /// What documents and servers name and never hold; with them, what tools may not give away.
     pub settings: Option<Settings>,
+    /// Who tells what texts mean, for search; without one it goes by words and by use.
+    pub embedder: Option<Arc<dyn Embedder>>,
 }
 
 /// Makes a store that lives as long as it is used.
@@ -79,6 +81,7 @@ impl Default for Options {
             name: format!("process {}", std::process::id()).into(),
             scratch: None,
             settings: None,
+            embedder: None,
         }
     }
 }

@@ -3,6 +3,12 @@
 use async_trait::async_trait;
 use tramline_core::failure::Failure;
 
+impl std::fmt::Debug for dyn Embedder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Embedder").field(&self.model()).finish()
+    }
+}
+
 /// Turns texts into vectors.
 #[async_trait]
 pub trait Embedder: Send + Sync + 'static {

@@ -59,6 +59,16 @@ pub trait Store: Send + Sync + 'static {
     /// Keeps a small document under a kind and a key, replacing what was there.
     async fn put(&self, kind: &str, key: &str, body: Vec<u8>) -> Result<(), StoreFault>;
 
+    /// Keeps a document in the place of what the caller has seen there: these very bytes, or
+    /// nothing. Whether it was kept; where another came first it is not, and nothing changes.
+    async fn swap(
+        &self,
+        kind: &str,
+        key: &str,
+        seen: Option<Vec<u8>>,
+        body: Vec<u8>,
+    ) -> Result<bool, StoreFault>;
+
     /// The document under a kind and a key.
     async fn get(&self, kind: &str, key: &str) -> Result<Option<Vec<u8>>, StoreFault>;
 

@@ -20,6 +20,19 @@ pub trait Tools: Send + Sync + 'static {
     /// Every server with its tools, or with why it could not be asked.
     async fn list(&self) -> Vec<Listing>;
 
+    /// Every server with what is known of its tools by now, asking nobody. Empty where servers are
+    /// known only by asking.
+    fn sources(&self) -> Vec<Source> {
+        Vec::new()
+    }
+
+    /// One server's tools, or why it could not be asked; nothing where there is no such server.
+    async fn ask(&self, server: &str) -> Option<Listed> {
+        let mut listings = self.list().await.into_iter();
+        let found = listings.find(|listing| listing.server == server)?;
+        Some(found.tools.map(Arc::new))
+    }
+
     /// Calls a tool and waits for its output. Ends soon after `cancel` fires, having told the
     /// server; never waits longer than the time-out. A failure whose data says `sent: false` is
     /// known never to have left, so the call may be made again whatever it does.
@@ -70,6 +83,20 @@ pub struct Listing {
     pub server: Str,
     /// Its tools, or why there are none.
     pub tools: Result<Vec<Arc<Tool>>, Failure>,
+}
+
+/// A server's tools, or why there are none. The same list for as long as they stay the same.
+pub type Listed = Result<Arc<Vec<Arc<Tool>>>, Failure>;
+
+/// A server and what is known of its tools without asking it.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The server's name in the configuration.
+    pub server: Str,
+    /// What tells one configuration of it from another; nothing where its tools are always known.
+    pub print: Option<Str>,
+    /// Its tools as last listed.
+    pub tools: Option<Arc<Vec<Arc<Tool>>>>,
 }
 
 /// One call of a tool.

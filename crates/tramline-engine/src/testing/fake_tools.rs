@@ -1,6 +1,6 @@
 //! Tools that are closures: what the engine is tested with where no server is needed.
 
-use crate::seams::{Call, Hints, Listing, Tool, Tools};
+use crate::seams::{Call, Hints, Listing, Source, Tool, Tools};
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;
@@ -126,16 +126,26 @@ impl Tools for FakeTools {
     }
 
     async fn list(&self) -> Vec<Listing> {
+        let sources = self.sources().into_iter();
+        let listing = |source: Source| Listing {
+            server: source.server,
+            tools: Ok(source.tools.map(Arc::unwrap_or_clone).unwrap_or_default()),
+        };
+        sources.map(listing).collect()
+    }
+
+    fn sources(&self) -> Vec<Source> {
         let mut servers = BTreeMap::<Str, Vec<_>>::new();
         for (name, (tool, _)) in &self.tools {
             let tools = servers.entry(name.server.clone()).or_default();
             tools.push(Arc::clone(tool));
         }
-        let listing = |(server, tools)| Listing {
+        let source = |(server, tools)| Source {
             server,
-            tools: Ok(tools),
+            print: None,
+            tools: Some(Arc::new(tools)),
         };
-        servers.into_iter().map(listing).collect()
+        servers.into_iter().map(source).collect()
     }
 
     async fn call(&self, call: Call) -> Result<Value, Failure> {

@@ -214,63 +214,6 @@ impl Drop for Process {
     }
 }
 
-impl State {
-    /// Adds a chunk, or gives the last event if it is not the one seen.
-    fn append(&mut self, append: Append) -> Result<(), Seq> {
-        let Append {
-            run,
-            seen,
-            last,
-            body,
-            head,
-            hold: _,
-        } = append;
-        let over = head.status.is_over();
-        let known = self
-            .durable
-            .runs
-            .get(&run)
-            .map_or(0, |known| known.row.last);
-        if known != seen {
-            return Err(known);
-        }
-        if over {
-            self.claims.remove(&run);
-        }
-        let entry = self.durable.runs.entry(run.clone());
-        let journal = entry.or_insert_with(|| Journal {
-            row: RunRow {
-                run,
-                last,
-                bytes: 0,
-                head: head.clone(),
-                driven: false,
-            },
-            chunks: Vec::new(),
-        });
-        journal.row.last = last;
-        journal.row.bytes += body.len() as u64;
-        journal.row.head = head;
-        journal.chunks.push(Chunk {
-            first: seen + 1,
-            last,
-            body,
-        });
-        Ok(())
-    }
-
-    fn free_claims(&mut self, process: u32) {
-        self.claims.retain(|_, owner| *owner != process);
-    }
-
-    fn row(&self, journal: &Journal) -> RunRow {
-        RunRow {
-            driven: self.claims.contains_key(&journal.row.run),
-            ..journal.row.clone()
-        }
-    }
-}
-
 #[async_trait]
 impl Store for MemoryStore {
     async fn append(&self, append: Append) -> Result<(), AppendError> {
@@ -352,6 +295,22 @@ impl Store for MemoryStore {
         Ok(())
     }
 
+    async fn swap(
+        &self,
+        kind: &str,
+        key: &str,
+        seen: Option<Vec<u8>>,
+        body: Vec<u8>,
+    ) -> Result<bool, StoreFault> {
+        let mut state = self.living()?;
+        let place = (kind.to_owned(), key.to_owned());
+        let same = state.durable.documents.get(&place) == seen.as_ref();
+        if same {
+            state.durable.documents.insert(place, body);
+        }
+        Ok(same)
+    }
+
     async fn get(&self, kind: &str, key: &str) -> Result<Option<Vec<u8>>, StoreFault> {
         let state = self.living()?;
         let place = (kind.to_owned(), key.to_owned());
@@ -401,5 +360,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+mod state;
 #[cfg(test)]
 mod tests;

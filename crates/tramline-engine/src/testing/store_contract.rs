@@ -6,6 +6,7 @@
 )]
 
 mod claims;
+mod documents;
 mod journals;
 mod listing;
 
@@ -68,6 +69,8 @@ pub async fn store_contract(make: impl AsyncFn() -> StoreRig) {
     journals::keeps_big_chunks(make().await).await;
     journals::removes_runs(make().await).await;
     journals::keeps_documents(make().await).await;
+    documents::swaps_what_was_seen(make().await).await;
+    documents::loses_no_swap_of_many(make().await).await;
     listing::lists_newest_first(make().await).await;
     listing::filters(make().await).await;
     listing::adds_up(make().await).await;

@@ -281,6 +281,16 @@ impl Store for Interrupted {
         self.store.put(kind, key, body).await
     }
 
+    async fn swap(
+        &self,
+        kind: &str,
+        key: &str,
+        seen: Option<Vec<u8>>,
+        body: Vec<u8>,
+    ) -> Result<bool, StoreFault> {
+        self.store.swap(kind, key, seen, body).await
+    }
+
     async fn get(&self, kind: &str, key: &str) -> Result<Option<Vec<u8>>, StoreFault> {
         self.store.get(kind, key).await
     }

@@ -24,7 +24,7 @@ const ALIKE: f64 = 0.75;
 #[derive(Default)]
 pub(super) struct Catalog {
     /// In the server's own order.
-    pub(super) all: Vec<Arc<Tool>>,
+    pub(super) all: Arc<Vec<Arc<Tool>>>,
     /// When they were listed; never, if nothing has been.
     pub(super) at: Option<Instant>,
     by_name: HashMap<Str, Arc<Tool>>,
@@ -67,13 +67,14 @@ pub(super) fn unknown<'a>(
 /// Asks a server for all its tools, page by page.
 pub(super) async fn list(server: &Str, peer: &Peer<RoleClient>) -> Result<Catalog, ServiceError> {
     let mut catalog = Catalog::default();
+    let mut all = Vec::new();
     let mut cursor = None;
     for _ in 0..PAGES_MAX {
         let params = PaginatedRequestParams::default().with_cursor(cursor);
         let page = match peer.list_tools(Some(params)).await {
             Ok(page) => page,
             // A server without tools need not know the question.
-            Err(ServiceError::McpError(_)) if catalog.all.is_empty() => break,
+            Err(ServiceError::McpError(_)) if all.is_empty() => break,
             Err(fault) => return Err(fault),
         };
         for tool in page.tools {
@@ -81,13 +82,14 @@ pub(super) async fn list(server: &Str, peer: &Peer<RoleClient>) -> Result<Catalo
             catalog
                 .by_name
                 .insert(tool.name.tool.clone(), Arc::clone(&tool));
-            catalog.all.push(tool);
+            all.push(tool);
         }
         cursor = page.next_cursor.filter(|cursor| !cursor.is_empty());
-        if cursor.is_none() || catalog.all.len() >= TOOLS_MAX {
+        if cursor.is_none() || all.len() >= TOOLS_MAX {
             break;
         }
     }
+    catalog.all = Arc::new(all);
     catalog.at = Some(Instant::now());
     Ok(catalog)
 }

@@ -17,7 +17,7 @@ use tokio_util::task::TaskTracker;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
 use tramline_core::{Str, Value};
-use tramline_engine::seams::{Call, Tool};
+use tramline_engine::seams::{Call, Listed, Source, Tool};
 
 mod status;
 
@@ -215,9 +215,19 @@ impl Server {
     }
 
     /// Every tool the server has.
-    pub(super) async fn list(self: &Arc<Self>) -> Result<Vec<Arc<Tool>>, Failure> {
+    pub(super) async fn listed(self: &Arc<Self>) -> Listed {
         self.connection().await?;
-        Ok(self.catalog().all.clone())
+        Ok(Arc::clone(&self.catalog().all))
+    }
+
+    /// What is known of its tools without asking it.
+    pub(super) fn source(&self) -> Source {
+        let catalog = self.catalog();
+        Source {
+            server: self.name().clone(),
+            print: Some(self.config.print()),
+            tools: catalog.at.map(|_| Arc::clone(&catalog.all)),
+        }
     }
 
     async fn look(&self, connection: &Connection, name: &ToolName) -> Result<Arc<Tool>, Failure> {

@@ -202,6 +202,7 @@ impl Own {
             && let Err(faults) = checker.check(&arguments)
         {
             let theirs = control::misread(&means, self.name, &arguments, &faults);
+            let theirs = theirs.or_else(|| library::misread(self.name, &arguments, &faults));
             let ours = || reply::bad_arguments(self.name, &faults);
             return theirs.unwrap_or_else(ours).into();
         }

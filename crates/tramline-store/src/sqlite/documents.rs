@@ -13,6 +13,30 @@ pub(super) fn put(conn: &Connection, kind: &str, key: &str, body: &[u8]) -> Resu
     Ok(())
 }
 
+/// Keeps a document in the place of what was seen there, if that is still there.
+pub(super) fn swap(
+    conn: &Connection,
+    kind: &str,
+    key: &str,
+    seen: Option<&[u8]>,
+    body: &[u8],
+) -> Result<bool, Trouble> {
+    let changed = match seen {
+        None => conn
+            .prepare_cached(
+                "INSERT INTO documents (kind, key, body) VALUES (?1, ?2, ?3) \
+                 ON CONFLICT (kind, key) DO NOTHING",
+            )?
+            .execute(params![kind, key, body])?,
+        Some(seen) => conn
+            .prepare_cached(
+                "UPDATE documents SET body = ?3 WHERE kind = ?1 AND key = ?2 AND body = ?4",
+            )?
+            .execute(params![kind, key, body, seen])?,
+    };
+    Ok(changed == 1)
+}
+
 /// The document under a kind and a key.
 pub(super) fn get(conn: &Connection, kind: &str, key: &str) -> Result<Option<Vec<u8>>, Trouble> {
     let body = conn

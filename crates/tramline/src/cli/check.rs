@@ -64,7 +64,8 @@ async fn ask(
     let documents = || sound.iter().map(|(_, document)| document);
     let settings = wire::settings_to_look(config)?;
     let equipment = wire::equip(config, documents(), settings)?;
-    let answers = probe::ask(&equipment, documents(), ASK_MAX).await;
+    let saved = wire::saved(config).await;
+    let answers = probe::ask(&equipment, documents(), saved, ASK_MAX).await;
     for (at, document) in sound {
         found.flawed[*at].flaws.extend(answers.flaws(document));
     }

@@ -18,16 +18,19 @@ pub(super) struct Answers {
     known: Vec<Str>,
 }
 
-/// Asks every server that these documents call, all at once, for no longer than `patience`.
+/// Asks every server that these documents call, all at once, for no longer than `patience`. Saved
+/// workflows can be called too.
 pub(super) async fn ask<'d>(
     equipment: &Equipment,
     documents: impl IntoIterator<Item = &'d Document> + Clone,
+    saved: Vec<Str>,
     patience: Duration,
 ) -> Answers {
     let workflows = documents.clone().into_iter();
     let workflows =
         workflows.flat_map(|document| document.workflows.iter().chain(&document.companions));
     let workflows = workflows.map(|graph| graph.workflow.name.clone());
+    let workflows = workflows.chain(saved);
     let mut said = BTreeMap::from([(Str::from(WORKFLOW_SERVER), Ok(workflows.collect()))]);
     let calls = documents.into_iter().flat_map(|document| &document.calls);
     let called: BTreeSet<Str> = calls

@@ -5,6 +5,7 @@ use crate::config::read_tokens;
 use crate::wire::{self, Origin};
 use readings::Readings;
 use reload::Stage;
+use saved::Shown;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -15,6 +16,7 @@ use tramline_mcp::server::{Beside, Conduct, Http, Server, Toolset};
 
 mod readings;
 mod reload;
+mod saved;
 
 /// How often it is looked for runs that have expired: nobody waits for their end, and whoever comes
 /// back to one is told so at once.
@@ -55,6 +57,9 @@ pub(super) struct Serve {
         default_value = "graphs"
     )]
     toolsets: Vec<Toolset>,
+    /// Offer saved workflows as tools too
+    #[arg(long)]
+    library: bool,
     /// Keep serving what the files said at start, whatever becomes of them
     #[arg(long)]
     no_reload: bool,
@@ -72,8 +77,9 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
     })?;
     let house = wire::open(&config, readings.documents())?;
     house.shelf.replace(readings.callables(&config));
-    let graphs = readings.graphs(&config);
     let home = Origin::brought(&verb.files, &config);
+    let shown = Shown::new(&house.engine, verb.library.then(|| home.to_value()));
+    let graphs = shown.with(readings.graphs(&config)).await?;
     let conduct = Conduct {
         origin: home.to_value(),
         ttl: config.control.ttl,
@@ -110,6 +116,7 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
         equipment: house.equipment(),
         shelf: house.shelf.clone(),
         server: server.clone(),
+        shown,
     };
     let attending = stage.attend(readings, prints);
     tokio::spawn(stop.clone().run_until_cancelled_owned(attending));

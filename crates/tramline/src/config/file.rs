@@ -17,7 +17,7 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 const DAY_MS: u64 = 86_400_000;
 
 /// The fields of the file.
-const FIELDS: [&str; 9] = [
+const FIELDS: [&str; 10] = [
     "policy",
     "control",
     "quota",
@@ -27,6 +27,7 @@ const FIELDS: [&str; 9] = [
     "roots",
     "hosts",
     "shell",
+    "embedder",
 ];
 
 /// What a configuration file says. What it leaves out is as it is without a file.
@@ -50,6 +51,8 @@ pub struct File {
     pub hosts: Vec<HostPattern>,
     /// Whether `shell` may run commands.
     pub shell: bool,
+    /// The directory with the model that tells search what texts mean.
+    pub embedder: Option<PathBuf>,
 }
 
 /// A file that cannot be used, with its text.
@@ -91,6 +94,8 @@ impl File {
         reader.throttle(root, &mut file.throttle);
         let text = given(root, "mcp_config").and_then(|at| reader.text(at, "mcp_config"));
         file.mcp_config = text.map(|path| directory.join(path));
+        let text = given(root, "embedder").and_then(|at| reader.text(at, "embedder"));
+        file.embedder = text.map(|path| directory.join(path));
         let roots = reader.texts(root, "roots");
         file.roots = roots.iter().map(|(root, _)| directory.join(root)).collect();
         for (host, at) in reader.texts(root, "hosts") {

@@ -175,6 +175,10 @@ impl OwnTools {
         })
     }
 
+    fn described(&self) -> impl Iterator<Item = Arc<seams::Tool>> + '_ {
+        self.tools.values().map(|own| Arc::clone(&own.about))
+    }
+
     fn tool(&self, name: &ToolName) -> Result<&Own, Failure> {
         let own = self.tools.get(&name.tool);
         own.filter(|_| name.server == self.server).ok_or_else(|| {
@@ -197,10 +201,17 @@ impl Tools for OwnTools {
     }
 
     async fn list(&self) -> Vec<Listing> {
-        let tools = self.tools.values();
         vec![Listing {
             server: self.server.clone(),
-            tools: Ok(tools.map(|own| Arc::clone(&own.about)).collect()),
+            tools: Ok(self.described().collect()),
+        }]
+    }
+
+    fn sources(&self) -> Vec<seams::Source> {
+        vec![seams::Source {
+            server: self.server.clone(),
+            print: None,
+            tools: Some(Arc::new(self.described().collect())),
         }]
     }
 

@@ -22,6 +22,7 @@ mod library;
 mod markdown;
 mod matrix;
 mod processes;
+mod saved;
 mod served;
 mod serving;
 mod settings;

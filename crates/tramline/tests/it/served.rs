@@ -146,6 +146,16 @@ impl Talk {
         self.answer()
     }
 
+    /// The names of all tools.
+    pub(crate) fn tools(&mut self) -> Vec<String> {
+        self.ask("tools/list", &json!({}));
+        let listed = self.answer();
+        let tools = listed["tools"].as_array().unwrap().iter();
+        tools
+            .map(|tool| tool["name"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
     /// Calls a tool without waiting for the answer.
     pub(crate) fn send_call(&mut self, tool: &str, arguments: &Value) {
         self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));

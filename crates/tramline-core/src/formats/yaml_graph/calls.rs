@@ -34,22 +34,27 @@ pub enum Listing {
 
 impl Document {
     /// Checks every call against what is known of its server, asking once for each server.
-    pub fn check_tools(&self, mut listing: impl FnMut(&str) -> Listing) -> Vec<Flaw> {
-        let mut flaws = Flaws::default();
-        let mut known: HashMap<&str, Listing> = HashMap::new();
-        for call in &self.calls {
-            let server = call.name.server.as_str();
-            match known.entry(server).or_insert_with(|| listing(server)) {
-                Listing::Silent => {}
-                Listing::NoServer(others) => {
-                    no_server(call, others.iter().map(Str::as_str), &mut flaws);
-                }
-                Listing::Tools(tools) if tools.contains(&call.name.tool) => {}
-                Listing::Tools(tools) => no_tool(call, tools, &mut flaws),
-            }
-        }
-        flaws.sorted()
+    pub fn check_tools(&self, listing: impl FnMut(&str) -> Listing) -> Vec<Flaw> {
+        check_calls(&self.calls, listing)
     }
+}
+
+/// Checks calls against what is known of their servers, asking once for each server.
+pub fn check_calls(calls: &[CallSite], mut listing: impl FnMut(&str) -> Listing) -> Vec<Flaw> {
+    let mut flaws = Flaws::default();
+    let mut known: HashMap<&str, Listing> = HashMap::new();
+    for call in calls {
+        let server = call.name.server.as_str();
+        match known.entry(server).or_insert_with(|| listing(server)) {
+            Listing::Silent => {}
+            Listing::NoServer(others) => {
+                no_server(call, others.iter().map(Str::as_str), &mut flaws);
+            }
+            Listing::Tools(tools) if tools.contains(&call.name.tool) => {}
+            Listing::Tools(tools) => no_tool(call, tools, &mut flaws),
+        }
+    }
+    flaws.sorted()
 }
 
 /// The calls of a tool's nodes.

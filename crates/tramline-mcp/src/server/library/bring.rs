@@ -1,97 +1,224 @@
-//! What an agent brings: the name of a workflow that is known here, or a document.
+//! What an agent brings: the name of a workflow that is known here, a file, or a document.
 
-use super::{With, Wrong};
+use super::{With, Wrong, caller_key};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use tramline_core::failure::FailureKind;
 use tramline_core::flaw::{Flaw, Severity};
-use tramline_core::formats::yaml_graph::{Document, Listing};
+use tramline_core::formats::yaml_graph::{self, BUILTIN, CallSite, Document, Listing};
 use tramline_core::formats::{self, Elsewhere, Hint};
 use tramline_core::graph::Graph;
-use tramline_core::text::nearest;
+use tramline_core::ids::ToolName;
+use tramline_core::text::{nearest, shown};
 use tramline_core::workflow::WORKFLOW_SERVER;
 use tramline_core::{Map, Str, Value};
+use tramline_engine::library::TEXT_BYTES_MAX;
+use tramline_engine::seams::Call;
 
-/// Larger documents are refused before they are read.
-const DOCUMENT_BYTES_MAX: usize = 4 << 20;
 /// Servers get so long to say what tools they have.
 const ASK_MAX: Duration = Duration::from_secs(15);
+/// A file is read in this time, or its disk hangs.
+const READ_MAX: Duration = Duration::from_secs(10);
+/// So many names are shown to who named none of them.
+const NAMES_SHOWN: usize = 20;
 
 /// What was brought.
 pub(super) enum Brought {
     /// A workflow that is known here, with where it is to be found again.
     Known(Arc<Graph>, Value),
     /// A document.
-    Document(Box<Document>),
-    /// A document that cannot be used.
-    Flawed(Vec<Flaw>),
+    Text(Text),
+}
+
+/// A document as text.
+pub(super) struct Text {
+    pub(super) text: String,
+    /// What a workflow is called that says no name of its own.
+    name: String,
 }
 
 /// Finds or reads what was brought.
-pub(super) fn bring(with: With<'_>, given: &Value) -> Result<Brought, Wrong> {
-    let text = match given {
-        Value::String(text) => {
-            if let Some(known) = with.engine.workflows().find(text) {
-                return Ok(Brought::Known(known.graph, known.origin));
-            }
-            if !text.contains(['\n', '{']) {
-                return Err(unknown(with, text));
-            }
-            text.to_string()
+pub(super) async fn bring(with: With<'_>, given: &Value) -> Result<Brought, Wrong> {
+    if let Some(name) = given.as_str().filter(|text| is_name(text)) {
+        // What is known here counts where the store cannot be read; a run would say so.
+        let _ = with.engine.library().refresh().await;
+        if let Some(known) = with.engine.workflows().find(name) {
+            return Ok(Brought::Known(known.graph, known.origin));
         }
-        other => other.to_json(),
+        if !is_path(name) {
+            return Err(unknown(with, name));
+        }
+    }
+    text(with, given).await.map(Brought::Text)
+}
+
+/// The document that was brought, as text or as the path of a file.
+pub(super) async fn text(with: With<'_>, given: &Value) -> Result<Text, Wrong> {
+    let (text, name) = match given {
+        Value::String(path) if is_name(path) => (file(with, path).await?, stem(path)),
+        Value::String(text) => (text.to_string(), "workflow".to_owned()),
+        other => (other.to_json(), "workflow".to_owned()),
     };
-    if text.len() > DOCUMENT_BYTES_MAX {
-        let message = format!("a document may have {DOCUMENT_BYTES_MAX} bytes");
+    if text.len() > TEXT_BYTES_MAX {
+        let message = format!(
+            "the workflow has {} bytes; {TEXT_BYTES_MAX} can be read",
+            text.len()
+        );
+        let wrong = Wrong::new("validation", message);
+        return Err(wrong.suggesting("split it into several workflows that call each other"));
+    }
+    Ok(Text { text, name })
+}
+
+/// Whether a text is too short to be a document.
+fn is_name(text: &str) -> bool {
+    !text.contains(['\n', '{']) && !text.trim_start().starts_with('[')
+}
+
+fn is_path(text: &str) -> bool {
+    const ENDINGS: [&str; 4] = [".yaml", ".yml", ".json", ".md"];
+    text.contains(['/', '\\']) || ENDINGS.iter().any(|ending| text.ends_with(ending))
+}
+
+/// A file's name without what it ends with.
+fn stem(path: &str) -> String {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    name.split('.').next().unwrap_or(name).to_owned()
+}
+
+/// A file inside the allowed roots: it is read by the tool that sees to that.
+async fn file(with: With<'_>, path: &str) -> Result<String, Wrong> {
+    let call = Call {
+        tool: ToolName::new(BUILTIN, "read-file"),
+        arguments: Value::object([("path", path.into())]),
+        key: "library".into(),
+        timeout: READ_MAX,
+        cancel: CancellationToken::new(),
+        progress: None,
+    };
+    let read = with.engine.tools().call(call).await.map_err(|failure| {
+        let kind = match failure.kind {
+            FailureKind::Forbidden => "validation",
+            _ => "not_found",
+        };
+        Wrong::new(kind, failure.message.clone()).suggesting(
+            "bring the document itself as text or object, or name a file inside the allowed roots",
+        )
+    })?;
+    let part = |key: &str| read.get(key).and_then(Value::as_str).unwrap_or_default();
+    if part("encoding") == "base64" {
+        let message = format!("`{}` is not text", shown(path));
         return Err(Wrong::new("validation", message));
     }
-    let hint = Hint {
-        elsewhere: Elsewhere::Any,
-        ..Hint::default()
-    };
-    Ok(match formats::read(text.as_bytes(), hint) {
-        Ok(read) => Brought::Document(Box::new(read.document)),
-        Err(flaws) => Brought::Flawed(flaws),
-    })
+    Ok(part("content").to_owned())
+}
+
+impl Text {
+    /// Reads the document.
+    pub(super) fn read(&self) -> Result<Document, Vec<Flaw>> {
+        let hint = Hint {
+            name: &self.name,
+            elsewhere: Elsewhere::Any,
+            ..Hint::default()
+        };
+        formats::read(self.text.as_bytes(), hint).map(|read| read.document)
+    }
+
+    /// Everything that is wrong with it, the calls of one that cannot be used among it.
+    pub(super) async fn check(&self, with: With<'_>) -> (Option<Document>, Vec<Flaw>) {
+        match self.read() {
+            Ok(document) => {
+                let mut flaws = document.warnings.clone();
+                let own = document.workflows.iter();
+                let own = own.map(|graph| graph.workflow.name.clone()).collect();
+                flaws.extend(known_calls(with, &document.calls, own).await);
+                (Some(document), flaws)
+            }
+            Err(mut flaws) => {
+                let calls = formats::calls::written(self.text.as_bytes());
+                flaws.extend(known_calls(with, &calls, Vec::new()).await);
+                flaws.sort_by_key(|flaw| (flaw.place.line, flaw.place.column));
+                flaws.dedup();
+                (None, flaws)
+            }
+        }
+    }
+
+    /// The document, if nothing keeps it from being used.
+    pub(super) async fn sound(&self, with: With<'_>) -> Result<Document, Wrong> {
+        match self.check(with).await {
+            (Some(document), flaws) if !fatal(&flaws) => Ok(document),
+            (_, flaws) => Err(unusable(&flaws)),
+        }
+    }
 }
 
 fn unknown(with: With<'_>, name: &str) -> Wrong {
     let names = with.engine.workflows().names();
-    let shown = tramline_core::text::shown(name);
-    let wrong = Wrong::new("not_found", format!("there is no workflow `{shown}`"));
-    match nearest(name, names.iter().map(Str::as_str)) {
+    let message = format!("there is no workflow `{}`", shown(name));
+    let wrong = Wrong::new("not_found", message);
+    let wrong = match nearest(name, names.iter().map(Str::as_str)) {
         Some(near) => wrong.suggesting(format!("did you mean `{near}`?")),
+        None if names.is_empty() => wrong.suggesting("nothing is saved yet: bring a document"),
         None => {
-            let names: Vec<_> = names.iter().take(20).map(Str::as_str).collect();
+            let names: Vec<_> = names.iter().take(NAMES_SHOWN).map(Str::as_str).collect();
             wrong.suggesting(format!("there are {}", names.join(", ")))
         }
-    }
+    };
+    wrong.suggesting("workflow_discover finds one by what it does")
 }
 
-/// What is wrong with the calls of a document: servers and tools that are not there.
+/// What is wrong with the calls of a document that is about to run: servers and tools that are not
+/// there. Its servers are asked, so that what their tools say of themselves is known too.
 pub(in super::super) async fn check_calls(with: With<'_>, document: &Document) -> Vec<Flaw> {
-    if document.calls.is_empty() {
-        return Vec::new();
-    }
-    let listed = tokio::time::timeout(ASK_MAX, with.engine.tools().list()).await;
-    let listed = listed.unwrap_or_default();
-    let own = document
-        .workflows
+    let mut servers: Vec<&Str> = document
+        .calls
         .iter()
-        .map(|graph| graph.workflow.name.clone());
-    let workflows: Vec<Str> = own.chain(with.engine.workflows().names()).collect();
-    document.check_tools(|server| {
+        .map(|call| &call.name.server)
+        .collect();
+    servers.sort();
+    servers.dedup();
+    let tools = with.engine.tools();
+    let asking = servers.into_iter().map(|server| tools.ask(server));
+    // Who does not answer in time is told of by the run.
+    let _ = tokio::time::timeout(ASK_MAX, futures_util::future::join_all(asking)).await;
+    let own = document.workflows.iter();
+    let own = own.map(|graph| graph.workflow.name.clone()).collect();
+    known_calls(with, &document.calls, own).await
+}
+
+/// What is wrong with calls, as far as the registry knows; only what was never listed is asked.
+async fn known_calls(with: With<'_>, calls: &[CallSite], mut workflows: Vec<Str>) -> Vec<Flaw> {
+    let registry = with.engine.registry();
+    let mut said: BTreeMap<Str, Listing> = BTreeMap::new();
+    for call in calls {
+        let server = &call.name.server;
+        if said.contains_key(server) {
+            continue;
+        }
         if server == WORKFLOW_SERVER {
-            return Listing::Tools(workflows.clone());
+            let _ = with.engine.library().refresh().await;
+            workflows.extend(with.engine.workflows().names());
+            said.insert(
+                server.clone(),
+                Listing::Tools(std::mem::take(&mut workflows)),
+            );
+            continue;
         }
-        match listed.iter().find(|listing| listing.server == server) {
-            None => Listing::NoServer(listed.iter().map(|one| one.server.clone()).collect()),
-            Some(listing) => match &listing.tools {
-                Ok(tools) => {
-                    Listing::Tools(tools.iter().map(|tool| tool.name.tool.clone()).collect())
-                }
-                Err(_) => Listing::Silent,
-            },
-        }
+        let asked = tokio::time::timeout(ASK_MAX, registry.of_server(server)).await;
+        let listing = match asked {
+            Ok(Ok(Some(Ok(tools)))) => {
+                Listing::Tools(tools.iter().map(|tool| tool.name.tool.clone()).collect())
+            }
+            Ok(Ok(None)) => Listing::NoServer(registry.servers()),
+            Ok(Ok(Some(Err(_))) | Err(_)) | Err(_) => Listing::Silent,
+        };
+        said.insert(server.clone(), listing);
+    }
+    yaml_graph::check_calls(calls, |server| {
+        said.get(server).cloned().unwrap_or(Listing::Silent)
     })
 }
 
@@ -123,15 +250,43 @@ pub(in super::super) fn told(flaws: &[Flaw]) -> Value {
     }))
 }
 
-/// A document that cannot be run, as an error.
+/// A document that cannot be run, as an error: each flaw with its line and what mends it.
 pub(super) fn unusable(flaws: &[Flaw]) -> Wrong {
-    let count = flaws.len();
-    let mut wrong = Wrong::new("validation", format!("the workflow has {count} flaws"));
+    /// So many are told as suggestions too; all of them are in the details.
+    const SUGGESTED_MAX: usize = 10;
+    let count = match flaws.len() {
+        1 => "a flaw".to_owned(),
+        count => format!("{count} flaws"),
+    };
+    let mut wrong = Wrong::new("validation", format!("the workflow has {count}"));
     wrong.details = told(flaws);
     wrong.suggestions = flaws
         .iter()
-        .filter_map(|flaw| flaw.suggestion.clone())
-        .take(5)
+        .filter_map(|flaw| {
+            let mends = flaw.suggestion.as_ref()?;
+            Some(format!("line {}: {mends}", flaw.place.line))
+        })
+        .take(SUGGESTED_MAX)
         .collect();
     wrong
+}
+
+/// The tools that a document calls, as the registry names them.
+pub(super) fn called(document: &Document) -> Vec<Str> {
+    let mut names: Vec<Str> = document
+        .calls
+        .iter()
+        .map(|call| call.name.to_string().into())
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// What the caller looked for is tied to what it has now used with success.
+pub(super) fn served(with: With<'_>, names: &[Str]) {
+    with.engine
+        .registry()
+        .uses()
+        .served(&caller_key(with), names);
 }

@@ -1,6 +1,6 @@
 //! `workflow_validate`: every flaw at once, with what to write instead.
 
-use super::bring::{Brought, bring, check_calls, fatal, told};
+use super::bring::{Brought, bring, fatal, told};
 use super::{Wrong, made, success, workflow};
 use crate::server::toolset::Means;
 use rmcp::model::CallToolResult;
@@ -12,16 +12,15 @@ pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResult {
 }
 
 async fn validate(means: &Means, arguments: &Value) -> Result<CallToolResult, Wrong> {
-    let mut data = Map::new();
-    let (flaws, graphs) = match bring(means, workflow(arguments))? {
-        Brought::Known(graph, _) => (Vec::new(), vec![graph]),
-        Brought::Flawed(flaws) => (flaws, Vec::new()),
-        Brought::Document(document) => {
-            let mut flaws = document.warnings.clone();
-            flaws.extend(check_calls(means, &document).await);
-            (flaws, document.workflows)
+    let (graphs, flaws) = match bring(means, workflow(arguments)).await? {
+        Brought::Known(graph, _) => (vec![graph], Vec::new()),
+        Brought::Text(text) => {
+            let (document, flaws) = text.check(means).await;
+            let graphs = document.map(|document| document.workflows);
+            (graphs.unwrap_or_default(), flaws)
         }
     };
+    let mut data = Map::new();
     data.insert("valid", (!fatal(&flaws)).into());
     data.insert("errors", told(&flaws));
     let graphs = graphs.iter().map(|graph| interface(graph));

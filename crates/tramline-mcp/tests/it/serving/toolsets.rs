@@ -11,7 +11,7 @@ async fn only_what_is_switched_on_is_offered() {
     for era in ERAS {
         for (toolsets, expected) in [
             (&[Toolset::Graphs][..], &["same"][..]),
-            (&[Toolset::Library], &["workflow_validate"]),
+            (&[Toolset::Library], &["workflow_discover"]),
             (&[Toolset::Debug], &["runs_list"]),
             (&[Toolset::Graphs, Toolset::Debug], &["same", "runs_list"]),
             (&[], &[]),
@@ -19,7 +19,7 @@ async fn only_what_is_switched_on_is_offered() {
             let client = connect(&serving(toolsets, vec![pure("same")]), era).await;
             let names = client.names().await;
             assert_eq!(names[..expected.len()], *expected, "{era:?}");
-            let others = ["same", "workflow_validate", "runs_list"];
+            let others = ["same", "workflow_discover", "runs_list"];
             for other in others.iter().filter(|other| !expected.contains(other)) {
                 assert!(!names.iter().any(|name| name == other), "{era:?}: {other}");
             }

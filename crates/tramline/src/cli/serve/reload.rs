@@ -4,13 +4,16 @@
 use super::super::documents::Flawed;
 use super::super::{frames, output, probe};
 use super::readings::{Readings, Unusable, told};
+use super::saved::Shown;
 use crate::config::Config;
 use crate::wire::{self, Equipment};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+use tramline_core::Value;
+use tramline_core::graph::Graph;
 use tramline_engine::Shelf;
-use tramline_mcp::server::Server;
+use tramline_mcp::server::{About, Server};
 
 /// How often files are looked at. What has changed is read when it was the same twice, so that a
 /// file is not read while it is being written.
@@ -27,7 +30,11 @@ pub(super) struct Stage {
     pub(super) equipment: Equipment,
     pub(super) shelf: Arc<Shelf>,
     pub(super) server: Server,
+    pub(super) shown: Shown,
 }
+
+/// What documents say of the server, and their graphs.
+type Offered = (About, Vec<(Arc<Graph>, Value)>);
 
 /// What tells one version of a file from another: when it was written, its length, its place on
 /// disk. Nothing where there is no file.
@@ -37,6 +44,7 @@ impl Stage {
     /// Asks the servers about the tools that are called, now and after each edit. Without the
     /// prints that the files had before they were read, edits are not looked for.
     pub(super) async fn attend(self, readings: Readings, mut prints: Option<Vec<Print>>) {
+        let mut offered = (readings.about(), readings.graphs(&self.config));
         let mut readings = Some(readings);
         loop {
             let asking = async {
@@ -47,8 +55,16 @@ impl Stage {
             };
             tokio::select! {
                 () = asking => readings = None,
-                () = self.edited(&mut prints) => match self.again() {
-                    Ok(newer) => readings = Some(newer),
+                () = self.shown.changed(&self.server) => {
+                    if let Err(message) = self.offer(&offered).await {
+                        output::say(&message);
+                    }
+                }
+                () = self.edited(&mut prints) => match self.again().await {
+                    Ok(newer) => {
+                        offered = (newer.about(), newer.graphs(&self.config));
+                        readings = Some(newer);
+                    }
                     Err(unusable) => {
                         unusable.say();
                         let message = unusable.message();
@@ -61,13 +77,15 @@ impl Stage {
     }
 
     /// Reads the files anew and serves what they say, if all of it can be served.
-    fn again(&self) -> Result<Readings, Unusable> {
+    async fn again(&self) -> Result<Readings, Unusable> {
         let readings = Readings::read(&self.files, &self.config)?;
         let servers = wire::servers(&self.config, readings.documents())
             .map_err(|trouble| Unusable::from(trouble.to_string()))?;
+        let graphs = self.shown.with(readings.graphs(&self.config)).await;
+        let graphs = graphs.map_err(|fault| Unusable::from(fault.to_string()))?;
         let prepared = self
             .server
-            .prepare(readings.about(), readings.graphs(&self.config))
+            .prepare(readings.about(), graphs)
             .map_err(|taken| Unusable::from(taken.to_string()))?;
         // First what graphs call: none is offered before that is there.
         wire::tell_users(&self.equipment.settings, &servers);
@@ -78,9 +96,20 @@ impl Stage {
         Ok(readings)
     }
 
+    /// Offers these graphs with the saved workflows as they are now.
+    async fn offer(&self, (about, graphs): &Offered) -> Result<(), String> {
+        let graphs = self.shown.with(graphs.clone()).await;
+        let graphs = graphs.map_err(|fault| fault.to_string())?;
+        let prepared = self.server.prepare(about.clone(), graphs);
+        self.server
+            .offer(prepared.map_err(|taken| taken.to_string())?);
+        Ok(())
+    }
+
     /// Asks the servers of these documents for their tools, and tells what is missing.
     async fn ask(&self, readings: &Readings) {
-        let answers = probe::ask(&self.equipment, readings.documents(), ASK_MAX).await;
+        let saved = self.shown.names().await;
+        let answers = probe::ask(&self.equipment, readings.documents(), saved, ASK_MAX).await;
         self.server.refresh();
         for reading in readings.iter() {
             let flaws = answers.flaws(&reading.document);

@@ -1,0 +1,176 @@
+//! Finds what can be called by a wish: keeps the index of search in step with the list.
+
+use super::kept::alike;
+use super::vectors::Vectors;
+use crate::seams::{Embedder, Store, Tool};
+use crate::search::{Card, Finder, Kept, Kind};
+use crate::uses::Uses;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex as Lock, MutexGuard, PoisonError};
+use tokio::sync::Mutex;
+use tramline_core::Str;
+use tramline_core::formats::yaml_graph::BUILTIN;
+use tramline_core::workflow::WORKFLOW_SERVER;
+
+/// What was found, how sure that is, and why.
+#[derive(Clone, Debug)]
+pub struct Hit {
+    /// What was found.
+    pub tool: Arc<Tool>,
+    /// How sure it is that it was meant, from 0 to 1.
+    pub confidence: f64,
+    /// What speaks for it, in words.
+    pub reasons: Vec<String>,
+}
+
+/// What a pattern fits.
+#[derive(Clone, Debug)]
+pub struct Fitting {
+    /// The best of it, best first.
+    pub tools: Vec<Arc<Tool>>,
+    /// How many there are.
+    pub total: usize,
+    /// Where there are none: what was probably meant.
+    pub did_you_mean: Option<Str>,
+}
+
+/// What is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    All,
+    Workflows,
+}
+
+impl Scope {
+    fn has(self, kind: Kind) -> bool {
+        match self {
+            Self::All => true,
+            Self::Workflows => kind == Kind::Workflow,
+        }
+    }
+}
+
+/// The index of search, with what it was made from.
+pub(super) struct Seeker {
+    finder: Finder,
+    known: Lock<HashMap<Str, Known>>,
+    /// One at a time brings the index up to date.
+    turn: Mutex<()>,
+    /// The vectors that were made before, where there is an embedder.
+    vectors: Option<Vectors>,
+}
+
+struct Known {
+    tool: Arc<Tool>,
+    kind: Kind,
+    wishes: Vec<Str>,
+}
+
+impl Seeker {
+    pub(super) fn new(store: Arc<dyn Store>, embedder: Option<Arc<dyn Embedder>>) -> Self {
+        let model = embedder
+            .as_ref()
+            .map(|embedder| embedder.model().to_owned());
+        Self {
+            finder: Finder::new(embedder),
+            known: Lock::default(),
+            turn: Mutex::default(),
+            vectors: model.map(|model| Vectors::new(store, &model)),
+        }
+    }
+
+    /// Brings the index in step with a list: only what has changed is put in anew.
+    pub(super) async fn follow(&self, tools: &[Arc<Tool>], uses: &Uses, scope: Scope) {
+        let _turn = self.turn.lock().await;
+        let mut there = HashSet::new();
+        let mut cards = Vec::new();
+        for tool in tools {
+            let id = Str::from(tool.name.to_string());
+            let wishes: Vec<Str> = uses.of(&id).wishes.into();
+            there.insert(id.clone());
+            if self.knows(&id, tool, &wishes) {
+                continue;
+            }
+            let kind = kind(tool);
+            let mut card = Card::of_tool(kind, tool);
+            card.wishes.clone_from(&wishes);
+            cards.push(card);
+            let tool = Arc::clone(tool);
+            self.known().insert(id, Known { tool, kind, wishes });
+        }
+        self.known().retain(|id, known| {
+            let stays = there.contains(id) || !scope.has(known.kind);
+            if !stays {
+                self.finder.remove(id);
+            }
+            stays
+        });
+        if cards.is_empty() {
+            return;
+        }
+        let kept = match &self.vectors {
+            Some(vectors) => vectors.read().await,
+            None => Kept::new(),
+        };
+        // More than the index holds are listed all the same, and found by their names.
+        let made = self.finder.put(cards, &kept).await;
+        if let (Some(vectors), Ok(made)) = (&self.vectors, made) {
+            vectors.keep(kept, made).await;
+        }
+    }
+
+    /// Whether the index has this already. The tool itself may be another that says the same.
+    fn knows(&self, id: &Str, tool: &Arc<Tool>, wishes: &[Str]) -> bool {
+        let mut known = self.known();
+        let Some(known) = known.get_mut(id) else {
+            return false;
+        };
+        let same = Arc::ptr_eq(&known.tool, tool) || alike(&known.tool, tool);
+        known.tool = Arc::clone(tool);
+        same && known.wishes == wishes
+    }
+
+    /// What meets a wish best.
+    pub(super) async fn search(&self, words: &str, most: usize, scope: Scope) -> Vec<Hit> {
+        let hits = self
+            .finder
+            .search(words, most, |kind| scope.has(kind))
+            .await;
+        let known = self.known();
+        let told = |hit: crate::search::Hit| {
+            Some(Hit {
+                tool: Arc::clone(&known.get(&hit.id)?.tool),
+                confidence: hit.confidence,
+                reasons: hit.reasons,
+            })
+        };
+        hits.into_iter().filter_map(told).collect()
+    }
+
+    /// What has a text in it, or fits a pattern with `*`.
+    pub(super) fn fitting(&self, pattern: &str, most: usize) -> Fitting {
+        let names = self
+            .finder
+            .read(|index| index.names(pattern, most, |_| true));
+        let known = self.known();
+        let tools = names.found.iter();
+        let tools = tools.filter_map(|named| Some(Arc::clone(&known.get(&named.id)?.tool)));
+        Fitting {
+            tools: tools.collect(),
+            total: names.total,
+            did_you_mean: names.did_you_mean,
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<Str, Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn kind(tool: &Tool) -> Kind {
+    match tool.name.server.as_str() {
+        WORKFLOW_SERVER => Kind::Workflow,
+        BUILTIN => Kind::Builtin,
+        _ => Kind::Tool,
+    }
+}

@@ -1,0 +1,62 @@
+//! What the pretended processes share, and how it changes.
+
+use super::{Journal, State};
+use crate::seams::{Append, Chunk, RunRow};
+use tramline_core::ids::Seq;
+
+impl State {
+    /// Adds a chunk, or gives the last event if it is not the one seen.
+    pub(super) fn append(&mut self, append: Append) -> Result<(), Seq> {
+        let Append {
+            run,
+            seen,
+            last,
+            body,
+            head,
+            hold: _,
+        } = append;
+        let over = head.status.is_over();
+        let known = self
+            .durable
+            .runs
+            .get(&run)
+            .map_or(0, |known| known.row.last);
+        if known != seen {
+            return Err(known);
+        }
+        if over {
+            self.claims.remove(&run);
+        }
+        let entry = self.durable.runs.entry(run.clone());
+        let journal = entry.or_insert_with(|| Journal {
+            row: RunRow {
+                run,
+                last,
+                bytes: 0,
+                head: head.clone(),
+                driven: false,
+            },
+            chunks: Vec::new(),
+        });
+        journal.row.last = last;
+        journal.row.bytes += body.len() as u64;
+        journal.row.head = head;
+        journal.chunks.push(Chunk {
+            first: seen + 1,
+            last,
+            body,
+        });
+        Ok(())
+    }
+
+    pub(super) fn free_claims(&mut self, process: u32) {
+        self.claims.retain(|_, owner| *owner != process);
+    }
+
+    pub(super) fn row(&self, journal: &Journal) -> RunRow {
+        RunRow {
+            driven: self.claims.contains_key(&journal.row.run),
+            ..journal.row.clone()
+        }
+    }
+}
