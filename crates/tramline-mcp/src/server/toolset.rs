@@ -6,7 +6,7 @@
 
 use super::caller::Caller;
 use super::seal::State;
-use super::{Shared, control, debug, library, log, reply};
+use super::{Shared, control, debug, library, log, reply, sop};
 use rmcp::model::{
     CallToolResponse, CallToolResult, InputResponses, JsonObject, Tool, ToolAnnotations,
 };
@@ -32,6 +32,8 @@ pub enum Toolset {
     Library,
     /// Looking into runs, and steering them.
     Debug,
+    /// Procedures that an agent is walked through.
+    Sop,
 }
 
 /// A name that no toolset has.
@@ -44,7 +46,13 @@ pub struct UnknownToolset {
 
 impl Toolset {
     /// Every toolset.
-    pub const ALL: [Self; 4] = [Self::Graphs, Self::Control, Self::Library, Self::Debug];
+    pub const ALL: [Self; 5] = [
+        Self::Graphs,
+        Self::Control,
+        Self::Library,
+        Self::Debug,
+        Self::Sop,
+    ];
 
     /// The toolset as users write it.
     pub fn as_str(self) -> &'static str {
@@ -53,6 +61,7 @@ impl Toolset {
             Self::Control => "control",
             Self::Library => "library",
             Self::Debug => "debug",
+            Self::Sop => "sop",
         }
     }
 
@@ -63,6 +72,7 @@ impl Toolset {
             Self::Control => control::TOOLS,
             Self::Library => library::TOOLS,
             Self::Debug => debug::TOOLS,
+            Self::Sop => sop::TOOLS,
         }
     }
 }
@@ -247,7 +257,7 @@ mod tests {
         let stranger = "zzz".parse::<Toolset>().unwrap_err().to_string();
         assert_eq!(
             stranger,
-            "there is no toolset `zzz`; there are graphs, control, library, debug"
+            "there is no toolset `zzz`; there are graphs, control, library, debug, sop"
         );
     }
 }

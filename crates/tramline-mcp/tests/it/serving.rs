@@ -7,6 +7,7 @@ mod effects;
 mod http;
 mod library;
 mod settings;
+mod sop;
 mod support;
 mod tasks;
 mod telling;
