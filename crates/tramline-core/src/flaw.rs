@@ -46,7 +46,7 @@ pub enum Severity {
 pub enum Code {
     /// Not text, too large, too deep, or empty.
     Unreadable,
-    /// Not YAML.
+    /// Not YAML, or not Mermaid.
     Syntax,
     /// A field that must be there is not.
     Missing,
@@ -86,11 +86,23 @@ pub enum Code {
     TooMany,
     /// Something its format knows and Tramline does not do.
     Unsupported,
+    /// A tool that a node names and its file does not list.
+    Unlisted,
+    /// Instructions for a node that is not drawn.
+    Stray,
+    /// A decision that does not say how it is made.
+    Undecided,
+    /// A node without instructions among others that have some.
+    Unprompted,
+    /// A node that is drawn as an end and has ways out.
+    GoesOn,
+    /// A node without a way out that is not drawn as an end.
+    Abrupt,
 }
 
 impl Code {
     /// Every code, for pages and tests.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 27] = [
         Self::Unreadable,
         Self::Syntax,
         Self::Missing,
@@ -112,6 +124,12 @@ impl Code {
         Self::BadServer,
         Self::TooMany,
         Self::Unsupported,
+        Self::Unlisted,
+        Self::Stray,
+        Self::Undecided,
+        Self::Unprompted,
+        Self::GoesOn,
+        Self::Abrupt,
     ];
 
     /// The code as users read it.
@@ -138,6 +156,12 @@ impl Code {
             Self::BadServer => "T0019",
             Self::TooMany => "T0020",
             Self::Unsupported => "T0021",
+            Self::Unlisted => "T0030",
+            Self::Stray => "T0031",
+            Self::Undecided => "T0032",
+            Self::Unprompted => "T0033",
+            Self::GoesOn => "T0034",
+            Self::Abrupt => "T0035",
         }
     }
 
@@ -161,14 +185,27 @@ impl Code {
             | Self::BadSchema
             | Self::BadServer
             | Self::TooMany
-            | Self::Unsupported => false,
+            | Self::Unsupported
+            | Self::Unlisted
+            | Self::Stray
+            | Self::Undecided
+            | Self::Unprompted
+            | Self::GoesOn
+            | Self::Abrupt => false,
         }
     }
 
     /// Whether a document with this flaw can be used all the same.
     pub fn severity(self) -> Severity {
         match self {
-            Self::UnknownField | Self::Unreachable => Severity::Warning,
+            Self::UnknownField
+            | Self::Unreachable
+            | Self::Unlisted
+            | Self::Stray
+            | Self::Undecided
+            | Self::Unprompted
+            | Self::GoesOn
+            | Self::Abrupt => Severity::Warning,
             Self::Unreadable
             | Self::Syntax
             | Self::Missing

@@ -20,7 +20,9 @@ pub type Seq = u64;
 pub type StepNo = u32;
 
 /// A node's place in its graph. Patches only add, so it stays true for a run's whole life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct NodeIx(pub u32);
 

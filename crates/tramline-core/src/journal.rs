@@ -12,11 +12,15 @@ use tramline_expr::{Str, Value};
 
 mod begin;
 mod budget;
+mod guided;
 mod lines;
 mod words;
 
 pub use begin::{Break, Fork, Item, Parent, Policy, Started, Watch};
 pub use budget::{Budget, Spent};
+pub use guided::{
+    Asked, Guided, Moved, Note, Refused, Stand, ToolAnswered, ToolCalled, Way, Weighed,
+};
 pub use lines::{EVENT_BYTES_MAX, TooLarge, Unreadable, decode, encode};
 pub use words::{Answer, Outcome, Pause};
 
@@ -144,6 +148,18 @@ pub enum Event {
         /// By whom.
         by: Str,
     },
+    /// A guided run began. Always the first event, and only the first.
+    Guided(Box<Guided>),
+    /// A guided run moved to a node.
+    Moved(Box<Moved>),
+    /// Something was written down in a guided run.
+    Noted(Box<Note>),
+    /// A call of a guided run is about to leave.
+    ToolCalled(Box<ToolCalled>),
+    /// A call of a guided run is over.
+    ToolAnswered(Box<ToolAnswered>),
+    /// Something was asked of a guided run and not done.
+    Refused(Box<Refused>),
     /// The run ended. Always the last event.
     Finished {
         /// How.

@@ -14,6 +14,7 @@ pub mod ids;
 pub mod journal;
 pub mod layers;
 pub mod look;
+pub mod navigate;
 pub mod next;
 pub mod picture;
 pub mod question;
@@ -21,8 +22,10 @@ pub mod run;
 pub mod schema;
 pub mod scope;
 pub mod settings;
+pub mod sop;
 pub mod step;
 pub mod text;
+pub mod todo;
 pub mod trace;
 pub mod workflow;
 

@@ -288,6 +288,12 @@ impl Run {
             }
             Event::Watched { watch, .. } => self.watching = Watching::over(&self.graph, watch)?,
             Event::Amended { patch, .. } => self.amended(patch)?,
+            Event::Guided(_)
+            | Event::Moved(_)
+            | Event::Noted(_)
+            | Event::ToolCalled(_)
+            | Event::ToolAnswered(_)
+            | Event::Refused(_) => return Err("it belongs to a guided run".to_owned()),
             Event::Finished { outcome } => {
                 self.outcome = Some(outcome.clone());
                 self.open.clear();

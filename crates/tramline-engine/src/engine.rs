@@ -34,6 +34,7 @@ mod discreet;
 mod expiry;
 mod follow;
 mod fork;
+mod guided;
 mod hold;
 mod load;
 mod options;
@@ -48,6 +49,7 @@ pub use debug::At;
 pub use expiry::over;
 pub use follow::Follow;
 pub use fork::{Branch, Branched, Effects};
+pub use guided::{Guide, ToolCall, Went};
 pub use hold::{Handle, Said};
 pub use load::Loaded;
 pub use options::{Options, Scratch};
@@ -75,6 +77,7 @@ pub(crate) struct Inner {
     watched: AtomicBool,
     times: expiry::Times,
     counted: quota::Counted,
+    guided: guided::Hot,
     warm: warm::Warm,
 }
 
@@ -170,6 +173,7 @@ impl Engine {
             watched: AtomicBool::new(false),
             times: Default::default(),
             counted: Default::default(),
+            guided: Default::default(),
             warm: Default::default(),
         }))
     }

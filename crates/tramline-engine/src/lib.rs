@@ -29,8 +29,8 @@ pub mod uses;
 
 pub use drive::Ended;
 pub use engine::{
-    At, Branch, Branched, Effects, Engine, Follow, Handle, Loaded, Options, Owner, Pruned, Quota,
-    Retention, Said, Scratch, Start, over,
+    At, Branch, Branched, Effects, Engine, Follow, Guide, Handle, Loaded, Options, Owner, Pruned,
+    Quota, Retention, Said, Scratch, Start, ToolCall, Went, over,
 };
 pub use fault::Fault;
 pub use ledger::status;

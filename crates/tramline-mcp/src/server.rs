@@ -30,6 +30,7 @@ mod pausing;
 mod question;
 mod reply;
 mod seal;
+mod sop;
 mod tasks;
 mod teller;
 mod toolset;
@@ -60,6 +61,8 @@ struct Shared {
     saved: watch::Sender<u64>,
     /// Where control commands are counted and noted.
     desk: control::Desk,
+    /// What the SOP toolset keeps beside journals.
+    seats: sop::Seats,
 }
 
 impl Shared {
@@ -70,7 +73,17 @@ impl Shared {
 
     /// The tools as `tools/list` shows them, with what is known by now.
     fn listed(&self) -> Vec<Tool> {
-        self.offer().list(self.engine.tools().as_ref())
+        let mut listed = self.offer().list(self.engine.tools().as_ref());
+        listed.extend(self.seats.gated().iter().map(sop::Gated::describe));
+        listed
+    }
+
+    /// The downstream tool that is offered under this name.
+    fn gated(&self, name: &str) -> Option<sop::Gated> {
+        self.seats
+            .gated()
+            .into_iter()
+            .find(|gated| gated.name == name)
     }
 
     /// Tells everybody if the list is not the one they know.
@@ -130,7 +143,16 @@ impl Server {
             conduct,
             saved: watch::Sender::new(0),
             desk,
+            seats: sop::Seats::default(),
         })))
+    }
+
+    /// Loads procedures before anybody asks for them, and offers the downstream tools that they name,
+    /// each called through the gate. Gives what the operator should hear.
+    pub async fn procedures(&self, files: &[String]) -> Result<Vec<String>, String> {
+        let told = self.0.prepare_sops(files).await?;
+        self.0.tell();
+        Ok(told)
     }
 
     /// Makes ready to offer these graphs instead; nothing changes before [`Server::offer`].

@@ -35,6 +35,7 @@ mod run;
 mod runs;
 mod serve;
 mod settings;
+mod sop;
 mod trace;
 
 /// Puts AI agents on tracks: workflows of MCP tools that run, pause, survive a crash and can be
@@ -109,6 +110,8 @@ enum Verb {
     Debug(debug::Debug),
     /// Do a run again from its record, without calling anything, and compare
     Replay(replay::Replay),
+    /// Check, walk and audit procedures
+    Sop(sop::SopVerb),
     /// Print what was commanded, by whom, why and with what result
     Audit(audit::Audit),
     /// Print a run as one JSON document, or write it into a file
@@ -255,6 +258,7 @@ pub fn main() -> ExitCode {
         Verb::Registry(verb) => on_many_threads(registry::main(common, verb)),
         Verb::Debug(verb) => on_one_thread(debug::main(common, verb)),
         Verb::Replay(verb) => on_one_thread(replay::main(common, verb)),
+        Verb::Sop(verb) => on_one_thread(sop::main(common, verb)),
         Verb::Audit(verb) => on_one_thread(audit::main(common, verb)),
         Verb::Trace(verb) => on_one_thread(trace::main(common, verb)),
         Verb::Settings(verb) => on_one_thread(settings::main(common, verb)),

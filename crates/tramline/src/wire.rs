@@ -216,7 +216,8 @@ pub fn equip<'d>(
         shell: config.shell,
     };
     let mut builtin = Builtin::new(allowed)?;
-    if let Some(model) = model(config, &*options.lookup)? {
+    let model = config.open_model(&*options.lookup);
+    if let Some(model) = model.map_err(Trouble::Model)? {
         builtin = builtin.with_model(model);
     }
     Ok(Equipment {
@@ -224,18 +225,6 @@ pub fn equip<'d>(
         builtin: Arc::new(builtin),
         settings,
     })
-}
-
-/// The model that the configuration names.
-fn model(
-    config: &Config,
-    lookup: &dyn Fn(&str) -> Option<String>,
-) -> Result<Option<Arc<dyn Model>>, Trouble> {
-    if let Some(own) = &config.own_model {
-        return Ok(Some(Arc::clone(own)));
-    }
-    let opened = config.model.as_ref().map(|model| model.open(lookup));
-    opened.transpose().map_err(Trouble::Model)
 }
 
 /// Opens the store and puts an engine over it, with the documents' servers and the configured ones.

@@ -8,7 +8,7 @@ use std::path::Path;
 use tramline_core::Str;
 use tramline_core::flaw::{Code, Flaw};
 use tramline_core::formats::yaml_graph::{BUILTIN, Listing};
-use tramline_core::formats::{self, Hint};
+use tramline_core::formats::{self, Hint, sop_markdown};
 
 /// The tools of the built-in server.
 const BUILTINS: [&str; 9] = [
@@ -26,6 +26,26 @@ const BUILTINS: [&str; 9] = [
 /// Flaws that no small document has.
 const NOT_SHOWN: [Code; 1] = [Code::TooMany];
 
+/// Flaws that only procedures have.
+const OF_PROCEDURES: [Code; 6] = [
+    Code::Unlisted,
+    Code::Stray,
+    Code::Undecided,
+    Code::Unprompted,
+    Code::GoesOn,
+    Code::Abrupt,
+];
+
+/// All that is wrong with the procedure that a page shows.
+fn procedure(page: &str) -> Vec<Flaw> {
+    let shown = page.split("````markdown\n").nth(1);
+    let shown = shown.and_then(|rest| rest.split("````").next());
+    match sop_markdown::read(shown.unwrap_or_default().as_bytes(), "shown") {
+        Ok(read) => read.warnings,
+        Err(flaws) => flaws,
+    }
+}
+
 pub(super) fn check(root: &Path, found: &mut Found) -> Result<()> {
     for path in super::examples::documents(root)? {
         let flaws = flaws(&paths::read(&path)?);
@@ -38,6 +58,12 @@ pub(super) fn check(root: &Path, found: &mut Found) -> Result<()> {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         match Code::ALL.into_iter().find(|code| code.as_str() == name) {
             Some(code) if NOT_SHOWN.contains(&code) => {}
+            Some(code) if OF_PROCEDURES.contains(&code) => {
+                let flaws = procedure(&text);
+                if !flaws.iter().any(|flaw| flaw.code == code) {
+                    found.complain(&place, "its example does not show it");
+                }
+            }
             Some(code) => {
                 let (_, first) = shown.first().copied().unwrap_or_default();
                 let flaws = flaws(first);

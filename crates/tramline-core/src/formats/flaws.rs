@@ -46,6 +46,11 @@ impl Flaws {
         }
     }
 
+    /// Whether no more are kept: their places need not be worked out.
+    pub(crate) fn is_full(&self) -> bool {
+        self.found.len() >= FLAWS_MAX
+    }
+
     /// Whether one of them forbids using the document.
     pub(crate) fn fatal(&self) -> bool {
         self.fatal_since(0)

@@ -151,6 +151,13 @@ impl Writer<'_> {
                 );
             }
             Event::Amended { .. } => {}
+            // A guided run has no steps; it is told by its own front end.
+            Event::Guided(_)
+            | Event::Moved(_)
+            | Event::Noted(_)
+            | Event::ToolCalled(_)
+            | Event::ToolAnswered(_)
+            | Event::Refused(_) => {}
             Event::Finished { outcome: how } => {
                 self.trace.outcome = Some(outcome(self.graph, how));
                 self.trace.status = match how {

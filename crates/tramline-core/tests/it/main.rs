@@ -12,5 +12,8 @@ mod hostile;
 mod hostile_markdown;
 mod ir;
 mod markdown;
+mod mermaid;
+mod navigation;
 mod shared;
+mod sops;
 mod written;

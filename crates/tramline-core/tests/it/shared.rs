@@ -3,20 +3,26 @@
 use std::path::{Path, PathBuf};
 use tramline_core::formats::yaml_graph;
 
-/// The folder of the shared documents. Where it is absent there is nothing to test, but never so
-/// in continuous integration.
-pub(crate) fn documents() -> Vec<PathBuf> {
+/// A folder of shared data. Where it is absent there is nothing to test, but never so in
+/// continuous integration.
+pub(crate) fn folder(name: &str) -> Option<PathBuf> {
     let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let shared = std::env::var_os("TRAMLINE_SHARED").map_or(default, PathBuf::from);
-    let folder = shared.join("data/mcpgraph");
-    let Ok(entries) = std::fs::read_dir(&folder) else {
-        assert!(
-            std::env::var_os("CI").is_none(),
-            "{} is missing",
-            folder.display()
-        );
+    let folder = shared.join("data").join(name);
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    let missing = folder.display();
+    assert!(std::env::var_os("CI").is_none(), "{missing} is missing");
+    None
+}
+
+/// The shared documents.
+pub(crate) fn documents() -> Vec<PathBuf> {
+    let Some(folder) = folder("mcpgraph") else {
         return Vec::new();
     };
+    let entries = std::fs::read_dir(&folder).unwrap();
     let mut found: Vec<_> = entries
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|end| end == "yaml"))

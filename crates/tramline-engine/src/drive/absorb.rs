@@ -86,6 +86,12 @@ impl Driver {
                 | Event::Paused { .. }
                 | Event::Watched { .. }
                 | Event::Amended { .. }
+                | Event::Guided(_)
+                | Event::Moved(_)
+                | Event::Noted(_)
+                | Event::ToolCalled(_)
+                | Event::ToolAnswered(_)
+                | Event::Refused(_)
                 | Event::Finished { .. } => continue,
             };
             if step.is_some_and(|step| !self.run.open.contains_key(&step)) {

@@ -120,6 +120,12 @@ pub(super) fn ended_step(event: &Event) -> Option<StepNo> {
         | Event::Answered { .. }
         | Event::Watched { .. }
         | Event::Amended { .. }
+        | Event::Guided(_)
+        | Event::Moved(_)
+        | Event::Noted(_)
+        | Event::ToolCalled(_)
+        | Event::ToolAnswered(_)
+        | Event::Refused(_)
         | Event::Finished { .. } => None,
     }
 }

@@ -63,6 +63,11 @@ impl Inner {
         if entries.is_empty() {
             return Err(Fault::NotFound(id.clone()));
         }
+        if let Some(Event::Guided(_)) = entries.first().map(|entry| &entry.event) {
+            return Err(Fault::Refused(format!(
+                "{id} is a guided run: it is moved by `goto_node` and read with `tramline sop show {id}`"
+            )));
+        }
         let run = Run::fold(id.clone(), entries.iter().cloned(), |started| {
             self.graph(started)
         })

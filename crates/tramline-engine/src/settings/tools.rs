@@ -1,7 +1,7 @@
 //! Tools whose answers hold no secrets: every call's output, failure and progress is redacted.
 
 use super::Settings;
-use crate::seams::{Call, Listing, Tool, Tools};
+use crate::seams::{Call, Listed, Listing, Source, Tool, Tools};
 use async_trait::async_trait;
 use std::sync::Arc;
 use tramline_core::Value;
@@ -56,6 +56,18 @@ impl Tools for Discreet {
                 listing
             })
             .collect()
+    }
+
+    fn sources(&self) -> Vec<Source> {
+        self.tools.sources()
+    }
+
+    async fn ask(&self, server: &str) -> Option<Listed> {
+        if let Err(failure) = self.ready().await {
+            return Some(Err(failure));
+        }
+        let listed = self.tools.ask(server).await?;
+        Some(listed.map_err(|failure| self.settings.redact_failure(failure)))
     }
 
     async fn call(&self, mut call: Call) -> Result<Value, Failure> {

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::RunId;
-use tramline_engine::loop_runner::{By, LoopRunner, Mend, Request, Response, Standing, Terms};
-use tramline_engine::seams::{Embedder, Hints, Store};
+use tramline_engine::loop_runner::{By, LoopRunner, Mend, Request, Response, Standing};
+use tramline_engine::seams::Hints;
 use tramline_engine::testing::{FakeTools, MemoryStore, ScriptedModel};
 use tramline_engine::{Engine, Options};
+
+mod recalled;
 
 const SAFE: Hints = Hints {
     read_only: Some(true),
@@ -17,7 +19,7 @@ const SAFE: Hints = Hints {
     open_world: Some(false),
 };
 
-pub(crate) fn tools() -> FakeTools {
+fn tools() -> FakeTools {
     let foo = r#"{"type":"object","properties":{"foo":{"type":"string"}},"required":["foo"],"additionalProperties":false}"#;
     let any = r#"{"type":"object","properties":{"x":{}}}"#;
     let destroys = Hints {
@@ -294,166 +296,6 @@ async fn words_plan_where_they_say_all() {
         .unwrap();
     assert_eq!(response.by, Some(By::Words), "{response:?}");
     assert_eq!(place.called(), ["m:mock_tool_a"]);
-}
-
-#[tokio::test]
-async fn the_agent_is_asked_for_a_plan_and_gives_it_after_a_restart() {
-    let place = Place::new();
-    let mut request = Request::new("cook a dinner for twelve").session("s");
-    request.save_as = Some("dinner".into());
-    let asked = place.runner().run(request).await.unwrap();
-    assert_eq!(asked.standing, Standing::PlanRequest);
-    let asked = told(&asked);
-    let handle = asked["handle"].as_str().unwrap();
-    let asks = &asked["plan_request"];
-    assert!(asks["plan_schema"]["properties"]["plan"].is_object());
-    assert!(
-        asks["tools"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .any(|one| one["name"] == "m:mock_tool_a")
-    );
-    assert_eq!(asks["open"]["unmet"][0], "cook a dinner for twelve");
-    let bad = Value::from(
-        json!([{"tool": "m:mock_tool_x", "args": {}}, {"tool": "m:mock_tool_a", "args": {}}]),
-    );
-    let anew = place.runner();
-    let refused = anew.submit(handle, &bad, &Terms::default()).await.unwrap();
-    assert_eq!(refused.standing, Standing::Refused);
-    assert_eq!(refused.problems.len(), 2);
-    assert!(
-        refused.problems[0].contains("did you mean"),
-        "{:?}",
-        refused.problems
-    );
-    assert_eq!(refused.handle.as_deref(), Some(handle));
-    let stranger = Terms {
-        owner: Some("eve".into()),
-        ..Terms::default()
-    };
-    let good = Value::from(json!([{"tool": "mock_tool_a", "args": {"foo": "soup"}}]));
-    assert!(anew.submit(handle, &good, &stranger).await.is_err());
-    let done = anew.submit(handle, &good, &Terms::default()).await.unwrap();
-    assert!(done.success());
-    assert_eq!(done.by, Some(By::Agent));
-    assert_eq!(told(&done)["data"]["workflow"]["name"], "dinner");
-    assert!(anew.submit(handle, &good, &Terms::default()).await.is_err());
-}
-
-#[tokio::test]
-async fn a_conversation_is_remembered_and_what_is_near_is_found() {
-    let place = Place::new();
-    let say = |text: &str| Request::new(text.to_owned()).session("s").plan(json!([]));
-    for text in [
-        "the invoice of March is unpaid",
-        "what is the weather",
-        "thanks",
-    ] {
-        place.runner().run(say(text)).await.unwrap();
-    }
-    let response = place.runner().run(say("pay that invoice")).await.unwrap();
-    let context = &told(&response)["data"]["context"];
-    assert_eq!(context["recentMessages"].as_array().unwrap().len(), 3);
-    let near = context["semanticMatches"].as_array().unwrap();
-    assert_eq!(near[0]["content"], "the invoice of March is unpaid");
-    assert_eq!(near.len(), 1);
-    let other = place.runner().run(say("x").session("t")).await.unwrap();
-    assert_eq!(told(&other)["data"]["context"]["recentMessages"], json!([]));
-    for number in 0..210 {
-        place
-            .runner()
-            .run(say(&format!("number {number}")))
-            .await
-            .unwrap();
-    }
-    let kept = place
-        .store
-        .get("messages", "\u{1f}s")
-        .await
-        .unwrap()
-        .unwrap();
-    let kept: Json = serde_json::from_slice(&kept).unwrap();
-    assert_eq!(kept.as_array().unwrap().len(), 200);
-}
-
-/// Knows two meanings.
-struct Meanings;
-
-#[async_trait::async_trait]
-impl Embedder for Meanings {
-    fn model(&self) -> &str {
-        "two"
-    }
-
-    fn batch_max(&self) -> usize {
-        2
-    }
-
-    async fn embed(&self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, Failure> {
-        let dog = |text: &String| text.contains("dog") || text.contains("puppy");
-        let vector = |text| {
-            if dog(text) {
-                vec![1.0, 0.0]
-            } else {
-                vec![0.0, 1.0]
-            }
-        };
-        Ok(texts.iter().map(vector).collect())
-    }
-}
-
-#[tokio::test]
-async fn what_means_the_same_is_found_where_something_tells() {
-    let options = Options {
-        embedder: Some(Arc::new(Meanings)),
-        ..Options::default()
-    };
-    let engine = Engine::new(Arc::new(MemoryStore::default()), Arc::new(tools()), options);
-    let runner = LoopRunner::new(engine);
-    let say = |text: &str| {
-        let plan = json!([{"tool": "mock_tool_b", "args": {}}]);
-        Request::new(text.to_owned()).session("s").plan(plan)
-    };
-    for text in ["my dog is ill", "it rains", "the sun shines"] {
-        runner.run(say(text)).await.unwrap();
-    }
-    let response = runner.run(say("how is the puppy")).await.unwrap();
-    let context = &told(&response)["data"]["context"];
-    assert_eq!(context["embeddedMessage"], json!([1.0, 0.0]));
-    assert_eq!(context["semanticMatches"][0]["content"], "my dog is ill");
-    assert_eq!(context["semanticMatches"].as_array().unwrap().len(), 1);
-    let run: RunId = response.runs[0].parse().unwrap();
-    let again = runner.follow(&run, &Terms::default()).await.unwrap();
-    assert_eq!(told(&again), told(&response));
-}
-
-#[tokio::test]
-async fn a_step_that_must_be_agreed_to_waits_and_is_told_of_afterwards() {
-    let place = Place::new();
-    let plan = json!([{"tool": "m:wipe", "args": {"all": true}}]);
-    let response = place.runner().run(planned(plan)).await.unwrap();
-    assert_eq!(response.standing, Standing::Waiting);
-    let told = told(&response);
-    let run: RunId = told["runId"].as_str().unwrap().parse().unwrap();
-    let point = told["waiting"][0]["checkpoint_id"]
-        .as_str()
-        .unwrap()
-        .parse()
-        .unwrap();
-    place
-        .engine()
-        .approve(&point, true, "me".into(), None)
-        .await
-        .unwrap();
-    let done = place
-        .runner()
-        .follow(&run, &Terms::default())
-        .await
-        .unwrap();
-    assert!(done.success(), "{done:?}");
-    assert_eq!(place.called(), ["m:wipe"]);
-    assert_eq!(done.results[0].output, Value::from(json!({"all": true})));
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub struct About {
 
 impl About {
     /// The same for a client that connects, with what we can do.
-    pub(super) fn to_info(&self) -> ServerConfig {
+    pub(super) fn to_info(&self, has_sops: bool) -> ServerConfig {
         let mut server = Implementation::new(self.name.as_str(), self.version.as_str());
         if let Some(title) = &self.title {
             server = server.with_title(title.as_str());
@@ -36,8 +36,11 @@ impl About {
             .enable_logging()
             .enable_tools()
             .enable_tool_list_changed()
-            .enable_tasks()
-            .build();
+            .enable_tasks();
+        let capabilities = match has_sops {
+            true => capabilities.enable_prompts().enable_resources().build(),
+            false => capabilities.build(),
+        };
         let instructions = self.instructions.as_deref();
         let instructions = instructions.filter(|text| !text.trim().is_empty());
         ServerConfig::new(capabilities)

@@ -7,16 +7,18 @@
 
 use super::log::Level;
 use super::offer::Found;
-use super::toolset::Means;
-use super::{Shared, graph_tools, seal, tasks};
+use super::toolset::{Means, Toolset};
+use super::{Shared, graph_tools, seal, sop, tasks};
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, GetTaskParams, GetTaskResult, ListPromptsRequestMethod,
-    ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
-    ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ServerConfig, SetLevelRequestParams, SubscriptionFilter, Tool, UpdateTaskParams,
+    CompleteRequestParams, CompleteResult, GetPromptRequestMethod, GetPromptRequestParams,
+    GetPromptResponse, GetTaskParams, GetTaskResult, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestMethod,
+    ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SetLevelRequestParams,
+    SubscriptionFilter, Tool, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use std::sync::Arc;
@@ -36,7 +38,8 @@ impl Connection {
 
 impl ServerHandler for Connection {
     fn get_info(&self) -> ServerConfig {
-        self.shared.offer().about.to_info()
+        let has_sops = self.shared.toolsets.contains(&Toolset::Sop);
+        self.shared.offer().about.to_info(has_sops)
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
@@ -71,7 +74,8 @@ impl ServerHandler for Connection {
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
         let tools = self.shared.engine.tools();
-        self.shared.offer().show(name, tools.as_ref())
+        let shown = self.shared.offer().show(name, tools.as_ref());
+        shown.or_else(|| Some(self.shared.gated(name)?.describe()))
     }
 
     async fn call_tool(
@@ -106,6 +110,16 @@ impl ServerHandler for Connection {
                 own.call(means, request.arguments).await
             }
             Err(near) => {
+                if let Some(gated) = self.shared.gated(&request.name) {
+                    let means = Means {
+                        engine: self.shared.engine.clone(),
+                        shared: Arc::clone(&self.shared),
+                        log: None,
+                        brought: None,
+                        context,
+                    };
+                    return Ok(gated.call(means, request.arguments).await);
+                }
                 let near =
                     near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
                 let message = format!("there is no tool `{}`{near}", request.name);
@@ -147,7 +161,21 @@ impl ServerHandler for Connection {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+        match self.shared.toolsets.contains(&Toolset::Sop) {
+            true => Ok(sop::list(&self.shared)),
+            false => Err(ErrorData::method_not_found::<ListPromptsRequestMethod>()),
+        }
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        match self.shared.toolsets.contains(&Toolset::Sop) {
+            true => Ok(sop::get(&self.shared, &request.name)?.into()),
+            false => Err(ErrorData::method_not_found::<GetPromptRequestMethod>()),
+        }
     }
 
     async fn list_resources(
@@ -155,7 +183,21 @@ impl ServerHandler for Connection {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
+        match self.shared.toolsets.contains(&Toolset::Sop) {
+            true => Ok(sop::list_resources(&self.shared)),
+            false => Err(ErrorData::method_not_found::<ListResourcesRequestMethod>()),
+        }
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        match self.shared.toolsets.contains(&Toolset::Sop) {
+            true => Ok(sop::read(&self.shared, &request.uri)?.into()),
+            false => Err(ErrorData::method_not_found::<ReadResourceRequestMethod>()),
+        }
     }
 
     async fn list_resource_templates(

@@ -122,6 +122,13 @@ fn told(graph: &Graph, event: &Event) -> (LoggingLevel, Option<NodeIx>, String) 
         Event::Answered { by, .. } => (Info, None, format!("{by} answered")),
         Event::Watched { by, .. } => (Info, None, format!("{by} set breakpoints")),
         Event::Amended { by, .. } => (Info, None, format!("{by} extended the graph")),
+        // A guided run is told by its own tools.
+        Event::Guided(_)
+        | Event::Moved(_)
+        | Event::Noted(_)
+        | Event::ToolCalled(_)
+        | Event::ToolAnswered(_)
+        | Event::Refused(_) => plain(Debug, "a guided run went on"),
         Event::Finished { outcome } => ended(graph, outcome),
     }
 }

@@ -181,6 +181,12 @@ fn step(event: &Event) -> Option<(NodeIx, &'static str)> {
         | Event::Answered { .. }
         | Event::Watched { .. }
         | Event::Amended { .. }
+        | Event::Guided(_)
+        | Event::Moved(_)
+        | Event::Noted(_)
+        | Event::ToolCalled(_)
+        | Event::ToolAnswered(_)
+        | Event::Refused(_)
         | Event::Finished { .. } => None,
     }
 }

@@ -6,7 +6,7 @@
 
 use super::caller::Caller;
 use super::seal::State;
-use super::{Shared, control, debug, library, log, loop_tools, reply};
+use super::{Shared, control, debug, library, log, loop_tools, reply, sop};
 use rmcp::model::{
     CallToolResponse, CallToolResult, InputResponses, JsonObject, Tool, ToolAnnotations,
 };
@@ -34,6 +34,8 @@ pub enum Toolset {
     Debug,
     /// The planner loop: a message in, a plan made and done.
     Loop,
+    /// Procedures that an agent is walked through.
+    Sop,
 }
 
 /// A name that no toolset has.
@@ -46,12 +48,13 @@ pub struct UnknownToolset {
 
 impl Toolset {
     /// Every toolset.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Graphs,
         Self::Control,
         Self::Library,
         Self::Debug,
         Self::Loop,
+        Self::Sop,
     ];
 
     /// The toolset as users write it.
@@ -62,6 +65,7 @@ impl Toolset {
             Self::Library => "library",
             Self::Debug => "debug",
             Self::Loop => "loop",
+            Self::Sop => "sop",
         }
     }
 
@@ -73,6 +77,7 @@ impl Toolset {
             Self::Library => library::TOOLS,
             Self::Debug => debug::TOOLS,
             Self::Loop => loop_tools::TOOLS,
+            Self::Sop => sop::TOOLS,
         }
     }
 }
@@ -257,7 +262,7 @@ mod tests {
         let stranger = "zzz".parse::<Toolset>().unwrap_err().to_string();
         assert_eq!(
             stranger,
-            "there is no toolset `zzz`; there are graphs, control, library, debug, loop"
+            "there is no toolset `zzz`; there are graphs, control, library, debug, loop, sop"
         );
     }
 }

@@ -8,6 +8,7 @@ mod http;
 mod library;
 mod loops;
 mod settings;
+mod sop;
 mod support;
 mod tasks;
 mod telling;

@@ -135,6 +135,13 @@ impl Progress {
             Event::Amended { patch, by } => {
                 self.line(&format!("├─ {by} added {} nodes", patch.nodes.len()));
             }
+            // A guided run is not driven, so there is no progress to show.
+            Event::Guided(_)
+            | Event::Moved(_)
+            | Event::Noted(_)
+            | Event::ToolCalled(_)
+            | Event::ToolAnswered(_)
+            | Event::Refused(_) => {}
             Event::Finished { outcome } => self.finish(outcome, at_ms),
         }
         self.before_ms = at_ms;

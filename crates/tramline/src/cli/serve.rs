@@ -45,7 +45,11 @@ pub(super) struct Serve {
     /// Named HTTP callers, a line name=token for each; each sees only its own runs
     #[arg(long, value_name = "FILE", requires = "http")]
     token_file: Option<PathBuf>,
-    /// What to offer: graphs, control, library, debug, loop
+    /// A procedure to have ready: its system prompt as a prompt, the tools it names through its gate;
+    /// needs the toolset sop
+    #[arg(long = "sop", value_name = "FILE")]
+    sops: Vec<String>,
+    /// What to offer: graphs, control, library, debug, loop, sop
     #[arg(
         long,
         value_name = "NAMES",
@@ -90,6 +94,7 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
         conduct,
     )
     .map_err(|taken| Stopped::bad(taken.to_string()))?;
+    ready(&server, &verb).await?;
     let mut origins: Vec<_> = verb
         .files
         .iter()
@@ -119,6 +124,20 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
     serve(server, http, &house.engine, stop).await?;
     house.close().await;
     Ok(Exit::Done)
+}
+
+/// Loads the procedures that are to be ready.
+async fn ready(server: &Server, verb: &Serve) -> Result<(), Stopped> {
+    if verb.sops.is_empty() {
+        return Ok(());
+    }
+    if !verb.toolsets.contains(&Toolset::Sop) {
+        return Err(Stopped::bad("--sop needs --toolsets sop"));
+    }
+    for line in server.procedures(&verb.sops).await.map_err(Stopped::bad)? {
+        output::say(&line);
+    }
+    Ok(())
 }
 
 /// Where to serve over HTTP, and who may call.

@@ -1,6 +1,5 @@
 //! The configuration file: what an operator says once instead of by flags, each flaw at its place.
 
-use super::model::Written;
 use super::{Control, ModelConfig, read_bounded};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,7 +9,8 @@ use tramline_core::flaw::{Code, Flaw, Severity};
 use tramline_core::formats::document::{self, At};
 use tramline_core::text::{milliseconds, nearest, shown};
 use tramline_engine::{Pattern, Policy, Quota, Rate, Retention};
-use tramline_model::Dialect;
+
+mod model;
 
 /// Larger files are refused.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -258,36 +258,6 @@ impl Reader {
         quota.bytes_max = self.whole(at, "journal_bytes", 1);
     }
 
-    fn model(&mut self, root: At<'_>, directory: &Path) -> Option<ModelConfig> {
-        let at = self.section(root, "model", &ModelConfig::FIELDS)?;
-        let mut text = |key| given(at, key).and_then(|field| self.text(field, key));
-        let path = |text: Option<&str>| text.map(|path| directory.join(path));
-        let mut model = ModelConfig {
-            dialect: Dialect::OpenAi,
-            url: text("url").map(str::to_owned),
-            name: text("name").unwrap_or_default().to_owned(),
-            key: text("key").map(|key| Written(key.to_owned())),
-            timeout: None,
-            record: path(text("record")),
-            replay: path(text("replay")),
-        };
-        let dialect = text("dialect");
-        if let (Some(dialect), Some(field)) = (dialect, given(at, "dialect")) {
-            match dialect.parse() {
-                Ok(dialect) => model.dialect = dialect,
-                Err(bad) => self.bad(field, bad),
-            }
-        }
-        if let Some(field) = given(at, "timeout") {
-            model.timeout = self.time(field, "timeout");
-        }
-        if model.name.is_empty() && model.replay.is_none() {
-            let message = "the `name` of the model is missing".to_owned();
-            self.add(Code::Missing, at, message, None);
-        }
-        Some(model)
-    }
-
     fn time(&mut self, field: At<'_>, key: &str) -> Option<Duration> {
         let ms = match field.value {
             Value::String(text) => milliseconds(text),
@@ -370,7 +340,7 @@ mod tests {
         assert_eq!(file.hosts.len(), 1);
         assert!(file.shell);
         let model = file.model.unwrap();
-        assert_eq!(model.dialect, Dialect::Anthropic);
+        assert_eq!(model.dialect.as_str(), "anthropic");
         assert_eq!(model.timeout, Some(Duration::from_secs(90)));
         assert_eq!(
             model.record.as_deref(),

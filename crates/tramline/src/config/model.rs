@@ -1,5 +1,6 @@
 //! The model that is configured: where it is, what opens it, and what is recorded of it.
 
+use super::Config;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,6 +63,20 @@ impl ModelConfig {
         match &self.record {
             None => Ok(model),
             Some(path) => Ok(Arc::new(Recorder::new(model, path)?)),
+        }
+    }
+}
+
+impl Config {
+    /// The program's own model, or the one that is configured.
+    pub(crate) fn open_model(
+        &self,
+        lookup: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Option<Arc<dyn Model>>, String> {
+        match (&self.own_model, &self.model) {
+            (Some(own), _) => Ok(Some(Arc::clone(own))),
+            (None, Some(model)) => model.open(lookup).map(Some),
+            (None, None) => Ok(None),
         }
     }
 }

@@ -177,6 +177,13 @@ impl Telling {
                 }
             }
             E::Resumed { .. } | E::Watched { .. } | E::Amended { .. } => {}
+            // A guided run is not followed by steps: it has none.
+            E::Guided(_)
+            | E::Moved(_)
+            | E::Noted(_)
+            | E::ToolCalled(_)
+            | E::ToolAnswered(_)
+            | E::Refused(_) => {}
         }
         self.before_ms = at_ms;
     }

@@ -77,7 +77,7 @@ impl Desk {
 }
 
 /// Calls a tool over HTTP as clients of the newest revision do: one request, no session.
-pub(super) fn post(server: &Http, params: &Value, token: Option<&str>) -> Value {
+pub(crate) fn post(server: &Http, params: &Value, token: Option<&str>) -> Value {
     let mut params = params.clone();
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -27,5 +27,6 @@ mod saved;
 mod served;
 mod serving;
 mod settings;
+mod sop;
 mod support;
 mod unruly;

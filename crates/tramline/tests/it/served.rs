@@ -140,6 +140,12 @@ impl Talk {
         answer["result"].clone()
     }
 
+    /// Makes any request.
+    pub(crate) fn request(&mut self, method: &str, params: &Value) -> Value {
+        self.ask(method, params);
+        self.answer()
+    }
+
     /// The names of all tools.
     pub(crate) fn tools(&mut self) -> Vec<String> {
         self.ask("tools/list", &json!({}));

@@ -151,6 +151,12 @@ fn ran_in(entries: &[Entry]) -> HashMap<StepNo, u32> {
             | Event::Answered { .. }
             | Event::Watched { .. }
             | Event::Amended { .. }
+            | Event::Guided(_)
+            | Event::Moved(_)
+            | Event::Noted(_)
+            | Event::ToolCalled(_)
+            | Event::ToolAnswered(_)
+            | Event::Refused(_)
             | Event::Finished { .. } => {}
         }
     }

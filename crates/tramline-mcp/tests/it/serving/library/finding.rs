@@ -69,7 +69,12 @@ async fn a_node_that_is_tried_gives_its_output_and_every_path_in_it() {
         .unwrap();
     assert_eq!(a["type"], "string|null");
     assert_eq!(a["example"], "x");
-    assert!(done["trace_path"].as_str().unwrap().starts_with("run_"));
+    assert!(
+        done["trace_path"]
+            .as_str()
+            .unwrap()
+            .starts_with("tramline://runs/run_")
+    );
 }
 
 #[tokio::test]

@@ -1,0 +1,159 @@
+//! What happens in a guided run: moves, notes, calls through the gate, refusals.
+
+use crate::failure::Failure;
+use crate::ids::{NodeIx, ToolName};
+use crate::sop::Sop;
+use crate::todo::Todo;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use tramline_expr::{Str, Value};
+
+/// How a guided run begins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Guided {
+    /// The procedure, and after it those that its nodes lead into: whole, so that the journal needs
+    /// nothing beside it.
+    pub sops: Vec<Arc<Sop>>,
+    /// By what nodes name the second and later ones: the paths of their files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<Str>,
+    /// The caller's label that groups runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<Str>,
+    /// Who began it.
+    pub by: Str,
+    /// Where its document is to be found again: the front end's own words.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub origin: Value,
+    /// Whose it is, in the front end's own words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Str>,
+}
+
+/// A node of one of the procedures of a guided run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Stand {
+    /// Which procedure, by its place.
+    pub sop: u32,
+    /// Which of its nodes.
+    pub node: NodeIx,
+}
+
+/// By which right a move was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    /// To the entry: the path begins anew.
+    Entry,
+    /// Along an edge.
+    Edge,
+    /// To where it stands.
+    Again,
+    /// To a hub.
+    Hub,
+    /// Into the procedure of a node.
+    Into,
+    /// Out of a procedure that is done, along an edge of the node that led into it.
+    Back,
+    /// By none: it was let pass.
+    Off,
+}
+
+/// A move to a node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Moved {
+    /// Where to.
+    pub to: Stand,
+    /// By which right.
+    pub way: Way,
+    /// Whether nobody asked for it: it followed by itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_itself: bool,
+    /// The guards that were weighed, with their operands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub weighed: Vec<Weighed>,
+    /// Why, in the agent's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Str>,
+    /// On what grounds, in the agent's words.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub evidence: Value,
+    /// Why it was not allowed, where it was let pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<Str>,
+}
+
+/// A guard as it was evaluated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Weighed {
+    /// The node that its edge leads to.
+    pub to: Str,
+    /// Whether it holds; nothing while an operand is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holds: Option<bool>,
+    /// What it was made of: pairs of `what` and `value`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operands: Vec<(Str, Value)>,
+}
+
+/// Something that was written down.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Note {
+    /// The list of tasks, whole.
+    Todos(Vec<Todo>),
+    /// Slots that were set, an object.
+    Slots(Value),
+}
+
+/// A call that is about to leave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolCalled {
+    /// Its number, from 1.
+    pub call: u32,
+    /// Which tool.
+    pub tool: ToolName,
+    /// What it is called with.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub arguments: Value,
+    /// How the user agreed, in the agent's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed: Option<Str>,
+    /// Why it was not allowed, where it was let pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<Str>,
+}
+
+/// What came of a call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolAnswered {
+    /// Its number.
+    pub call: u32,
+    /// What it gave.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub output: Value,
+    /// Why it failed, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+}
+
+/// Something that was asked for and not done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// A move to a node, or a call of a tool.
+    pub what: Asked,
+    /// Which node or tool.
+    pub target: Str,
+    /// Why not.
+    pub why: Str,
+}
+
+/// What was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Asked {
+    /// To move to a node.
+    Move,
+    /// To call a tool.
+    Call,
+}

@@ -1,0 +1,327 @@
+//! Walks an agent through a procedure: where it may go, what it may call, what comes by itself.
+//!
+//! Pure, like [`next`](mod@crate::next): each question is answered with the events that are to be
+//! recorded, and a guided run ([`Walk`]) is the fold of them. Nothing here calls anything.
+
+use crate::journal::{Asked, Event, Moved, Note, Refused, Stand, Way, Weighed};
+use tramline_expr::{Map, Str, Value};
+
+mod advance;
+pub mod audit;
+pub mod coverage;
+mod gate;
+mod guard;
+mod procedure;
+mod refusal;
+mod slots;
+mod walk;
+
+pub use advance::advance;
+pub use gate::{Pass, call};
+pub use guard::Settled;
+pub use procedure::Procedure;
+pub use refusal::Refusal;
+pub use walk::{Frame, Walk};
+
+use crate::sop::Mode;
+use crate::text::shown;
+
+/// What an agent brings to a move.
+#[derive(Clone, Debug, Default)]
+pub struct Ask {
+    /// Where to. Without it, only the rest is taken.
+    pub node: Option<Str>,
+    /// What it has collected, an object or nothing.
+    pub slots: Value,
+    /// Why, in its words.
+    pub reason: Option<Str>,
+    /// On what grounds.
+    pub evidence: Value,
+}
+
+/// The answer to a question: what is to be recorded, and what is to be said.
+#[derive(Clone, Debug, Default)]
+pub struct Turn {
+    /// What is to be recorded, in order.
+    pub events: Vec<Event>,
+    /// Why it was not done, if it was not.
+    pub refusal: Option<Refusal>,
+    /// What was let pass although it is not allowed.
+    pub warning: Option<Str>,
+}
+
+impl Turn {
+    /// A refusal of a move, which is recorded too.
+    fn refused(target: &str, refusal: Refusal) -> Self {
+        let event = Event::Refused(Box::new(Refused {
+            what: Asked::Move,
+            target: shown(target).into(),
+            why: refusal.says().into(),
+        }));
+        Self {
+            events: vec![event],
+            refusal: Some(refusal),
+            warning: None,
+        }
+    }
+}
+
+/// A node that could be gone to, and by which right.
+#[derive(Clone, Debug)]
+pub(crate) struct Open {
+    pub(crate) to: Stand,
+    pub(crate) way: Way,
+    pub(crate) weighed: Vec<Weighed>,
+}
+
+/// Moves to a node, if that is allowed from where the conversation stands.
+pub fn goto(walk: &Walk, ask: &Ask) -> Turn {
+    let mut walk = std::borrow::Cow::Borrowed(walk);
+    let mut turn = Turn::default();
+    if let Err(refusal) = take_slots(&mut walk, &ask.slots, &mut turn) {
+        return Turn::refused(ask.node.as_deref().unwrap_or_default(), refusal);
+    }
+    let Some(node) = &ask.node else {
+        return turn;
+    };
+    let (open, against) = match find(&walk, node) {
+        Ok(open) => (open, None),
+        Err((refusal, to)) => match (walk.sop().mode, to) {
+            (Mode::Warn | Mode::Observe, Some(to)) => {
+                let weighed = Vec::new();
+                let way = Way::Off;
+                (Open { to, way, weighed }, Some(refusal))
+            }
+            (Mode::Strict | Mode::Warn | Mode::Observe, _) => {
+                let refused = Turn::refused(node, refusal);
+                turn.events.extend(refused.events);
+                turn.refusal = refused.refusal;
+                return turn;
+            }
+        },
+    };
+    let says: Option<Str> = against.as_ref().map(|it| it.says().into());
+    if walk.sop().mode == Mode::Warn {
+        turn.warning.clone_from(&says);
+    }
+    let (reason, evidence) = (ask.reason.clone(), ask.evidence.clone());
+    turn.events
+        .push(moved(open.clone(), false, reason, evidence, says));
+    turn.events.extend(into(&walk, open.to, false));
+    turn
+}
+
+fn moved(
+    open: Open,
+    by_itself: bool,
+    reason: Option<Str>,
+    evidence: Value,
+    against: Option<Str>,
+) -> Event {
+    Event::Moved(Box::new(Moved {
+        to: open.to,
+        way: open.way,
+        by_itself,
+        weighed: open.weighed,
+        reason,
+        evidence,
+        against,
+    }))
+}
+
+/// The step into the procedure of a node, if it has one.
+fn into(walk: &Walk, at: Stand, by_itself: bool) -> Option<Event> {
+    let sop = walk.inner(at)?;
+    let to = Stand {
+        sop,
+        node: walk.procedure(sop)?.sop.entry,
+    };
+    let open = Open {
+        to,
+        way: Way::Into,
+        weighed: Vec::new(),
+    };
+    Some(moved(open, by_itself, None, Value::Null, None))
+}
+
+/// Checks the slots that were brought and notes them.
+fn take_slots(
+    walk: &mut std::borrow::Cow<'_, Walk>,
+    slots: &Value,
+    turn: &mut Turn,
+) -> Result<(), Refusal> {
+    let map = match slots {
+        Value::Null => return Ok(()),
+        Value::Object(map) => map,
+        other => return Err(Refusal::NoSlots { kind: other.kind() }),
+    };
+    if map.is_empty() {
+        return Ok(());
+    }
+    for (name, value) in map.iter() {
+        walk.check_slot(name, value)?;
+    }
+    let note = Note::Slots(slots.clone());
+    walk.to_mut().note(&note);
+    turn.events.push(Event::Noted(Box::new(note)));
+    Ok(())
+}
+
+type NotFound = (Refusal, Option<Stand>);
+
+/// Where a name leads from where the walk stands; otherwise why not, and where it would have.
+fn find(walk: &Walk, name: &str) -> Result<Open, NotFound> {
+    let frame = walk.frame();
+    let here = walk.here();
+    let found = here.find(name).map(|node| Stand {
+        sop: frame.sop,
+        node,
+    });
+    if let Some(to) = found {
+        match legal(walk, to) {
+            Ok(open) => return Ok(open),
+            Err(refusal) if walk.depth() == 1 => return Err((refusal, Some(to))),
+            Err(_) => {}
+        }
+    }
+    // Out of a procedure inside another: along the outer node's ways, or to what is legal anywhere.
+    if let Some(open) = outer(walk, name)? {
+        return Ok(open);
+    }
+    match found {
+        Some(to) => Err((
+            legal(walk, to).err().unwrap_or_else(|| no_way(walk, to)),
+            Some(to),
+        )),
+        None => {
+            let near = crate::text::nearest(name, here.ids()).map(Into::into);
+            let refusal = Refusal::NoNode {
+                asked: shown(name).into(),
+                near,
+                nodes: here.ids().map(Into::into).collect(),
+            };
+            Err((refusal, None))
+        }
+    }
+}
+
+fn outer(walk: &Walk, name: &str) -> Result<Option<Open>, NotFound> {
+    let mut outer = walk.clone();
+    let mut done = walk.is_terminal();
+    while let Some(inside) = outer.leave() {
+        let Some(node) = outer.here().find(name) else {
+            done = false;
+            continue;
+        };
+        let to = Stand {
+            sop: outer.frame().sop,
+            node,
+        };
+        let anywhere = outer.here().is_anywhere(node);
+        if !anywhere && !done {
+            let refusal = Refusal::Unfinished {
+                procedure: inside.sop.name.clone(),
+            };
+            return Err((refusal, Some(to)));
+        }
+        return match legal(&outer, to) {
+            Ok(mut open) => {
+                if open.way == Way::Edge {
+                    open.way = Way::Back;
+                }
+                Ok(Some(open))
+            }
+            Err(refusal) => Err((refusal, Some(to))),
+        };
+    }
+    Ok(None)
+}
+
+/// Whether a node of the innermost procedure may be gone to.
+fn legal(walk: &Walk, to: Stand) -> Result<Open, Refusal> {
+    let here = walk.here();
+    let open = |way, weighed| Open { to, way, weighed };
+    let target = here.node(to.node);
+    let at = walk.frame().at;
+    if at == Some(to.node) {
+        return Ok(open(Way::Again, Vec::new()));
+    }
+    if let Some(most) = target.visits_max
+        && walk.visits(to) >= most
+    {
+        return Err(Refusal::TooOften {
+            node: target.id.clone(),
+            most,
+        });
+    }
+    if let Some(at) = at
+        && here.way(at, to.node).is_some()
+    {
+        return match along(walk, at, to) {
+            Err(_) if here.is_anywhere(to.node) => Ok(open(anywhere(walk, to), Vec::new())),
+            other => other,
+        };
+    }
+    match here.is_anywhere(to.node) {
+        true => Ok(open(anywhere(walk, to), Vec::new())),
+        false => Err(no_way(walk, to)),
+    }
+}
+
+fn anywhere(walk: &Walk, to: Stand) -> Way {
+    match walk.here().sop.entry == to.node {
+        true => Way::Entry,
+        false => Way::Hub,
+    }
+}
+
+/// Whether an edge may be taken: what its node wants is there, and its guard holds.
+fn along(walk: &Walk, at: crate::ids::NodeIx, to: Stand) -> Result<Open, Refusal> {
+    walk.ready_to_leave(at)?;
+    let settled = guard::settle(walk, at);
+    if !settled.weighed.is_empty() && !settled.open.contains(&to.node) {
+        let here = walk.here();
+        return Err(Refusal::Guarded {
+            from: here.node(at).id.clone(),
+            to: here.node(to.node).id.clone(),
+            weighed: settled.weighed,
+            open: settled
+                .open
+                .iter()
+                .map(|it| here.node(*it).id.clone())
+                .collect(),
+        });
+    }
+    Ok(Open {
+        to,
+        way: Way::Edge,
+        weighed: settled.weighed,
+    })
+}
+
+fn no_way(walk: &Walk, to: Stand) -> Refusal {
+    let here = walk.here();
+    let from = walk.frame().at.map(|at| here.node(at).id.clone());
+    Refusal::NoWay {
+        from,
+        to: here.node(to.node).id.clone(),
+        next: walk.next_ids(),
+    }
+}
+
+/// Writes the list of tasks.
+pub fn todo(todos: Vec<crate::todo::Todo>) -> Turn {
+    Turn {
+        events: vec![Event::Noted(Box::new(Note::Todos(todos)))],
+        ..Turn::default()
+    }
+}
+
+/// Slots as a map to be added to.
+pub(crate) fn merged(into: &Value, more: &Value) -> Value {
+    let mut map: Map = into.as_object().cloned().unwrap_or_default();
+    for (key, value) in more.as_object().into_iter().flat_map(Map::iter) {
+        map.insert(key.clone(), value.clone());
+    }
+    map.into()
+}

@@ -1,0 +1,239 @@
+//! Why a move or a call is refused: data for front ends, and a sentence with its next step.
+
+use crate::journal::Weighed;
+use tramline_expr::{Str, Value};
+
+/// So many nodes are listed in a sentence; front ends have them all.
+const LISTED: usize = 20;
+
+/// Why something is not done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Refusal {
+    /// No node has this id.
+    NoNode {
+        /// What was asked for.
+        asked: Str,
+        /// What may have been meant.
+        near: Option<Str>,
+        /// All nodes.
+        nodes: Vec<Str>,
+    },
+    /// No way leads there from here.
+    NoWay {
+        /// Where the conversation stands, if it has begun.
+        from: Option<Str>,
+        /// What was asked for.
+        to: Str,
+        /// Where ways lead.
+        next: Vec<Str>,
+    },
+    /// The guards of the node say otherwise.
+    Guarded {
+        /// Where the conversation stands.
+        from: Str,
+        /// What was asked for.
+        to: Str,
+        /// What was weighed.
+        weighed: Vec<Weighed>,
+        /// Where the guards lead.
+        open: Vec<Str>,
+    },
+    /// Something is to be collected first.
+    Missing {
+        /// Where the conversation stands.
+        node: Str,
+        /// The slots that are not set.
+        slots: Vec<Str>,
+        /// The tools that were not called.
+        tools: Vec<Str>,
+    },
+    /// The node was visited as often as it may be.
+    TooOften {
+        /// Which node.
+        node: Str,
+        /// How often.
+        most: u32,
+    },
+    /// A procedure inside another is not done.
+    Unfinished {
+        /// Which one.
+        procedure: Str,
+    },
+    /// Slots must be an object.
+    NoSlots {
+        /// What they are.
+        kind: &'static str,
+    },
+    /// No node collects a slot of this name.
+    NoSlot {
+        /// What was given.
+        name: Str,
+        /// What may have been meant.
+        near: Option<Str>,
+    },
+    /// A slot cannot have this value.
+    BadSlot {
+        /// Which one.
+        name: Str,
+        /// What it may be.
+        wanted: Str,
+        /// What was given.
+        given: Value,
+    },
+    /// The tool is not allowed here.
+    NoTool {
+        /// Which tool.
+        tool: Str,
+        /// Where the conversation stands, if it has begun.
+        at: Option<Str>,
+        /// The tools that are allowed there.
+        here: Vec<Str>,
+        /// The nodes that allow it.
+        nodes: Vec<Str>,
+        /// The way to the nearest of them.
+        path: Vec<Str>,
+    },
+    /// The user has not agreed.
+    Unconfirmed {
+        /// Which tool.
+        tool: Str,
+        /// Where the conversation stands.
+        at: Str,
+    },
+}
+
+fn list(names: &[Str]) -> String {
+    let shown: Vec<&str> = names.iter().take(LISTED).map(Str::as_str).collect();
+    let more = names.len().saturating_sub(LISTED);
+    match (shown.is_empty(), more) {
+        (true, _) => "none".to_owned(),
+        (false, 0) => shown.join(", "),
+        (false, more) => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+fn near(near: Option<&Str>) -> String {
+    near.map_or(String::new(), |near| format!(" Did you mean {near}?"))
+}
+
+impl Refusal {
+    /// The refusal as a sentence.
+    pub fn says(&self) -> String {
+        match self {
+            Self::NoNode {
+                asked,
+                near: it,
+                nodes,
+            } => {
+                format!(
+                    "Node not found: {asked}.{} Valid nodes: {}",
+                    near(it.as_ref()),
+                    list(nodes)
+                )
+            }
+            Self::NoWay {
+                from: None,
+                to,
+                next,
+            } => {
+                format!("Cannot begin at {to}. Begin at {}", list(next))
+            }
+            Self::NoWay {
+                from: Some(from),
+                to,
+                ..
+            } => format!("Cannot reach {to} from {from}"),
+            Self::Guarded {
+                from,
+                to,
+                weighed,
+                open,
+            } => guarded(from, to, weighed, open),
+            Self::Missing { node, slots, tools } => missing(node, slots, tools),
+            Self::TooOften { node, most } => format!(
+                "{node} may be visited {most} times and was; take another way, or hand over to a person"
+            ),
+            Self::Unfinished { procedure } => {
+                format!("{procedure} is not finished; go on to one of its ends first")
+            }
+            Self::NoSlots { kind } => {
+                format!("`slots` is an object of names and values, not {kind}")
+            }
+            Self::NoSlot { name, near: it } => {
+                format!("No node collects a slot {name}.{}", near(it.as_ref()))
+            }
+            Self::BadSlot {
+                name,
+                wanted,
+                given,
+            } => {
+                let given: String = given.to_string().chars().take(80).collect();
+                format!("The slot {name} must be {wanted}, not {given}")
+            }
+            Self::NoTool { .. } => self.no_tool(),
+            Self::Unconfirmed { tool, at } => format!(
+                "{at} asks for the user's agreement before {tool}: tell the user what will be done, and repeat the call with `confirm` saying how the user agreed"
+            ),
+        }
+    }
+
+    fn no_tool(&self) -> String {
+        let Self::NoTool {
+            tool,
+            at,
+            here,
+            nodes,
+            path,
+        } = self
+        else {
+            return String::new();
+        };
+        let stands = match at {
+            Some(at) => format!(
+                "the conversation stands at {at}, which allows: {}",
+                list(here)
+            ),
+            None => "the conversation has not begun".to_owned(),
+        };
+        let rest = match nodes.as_slice() {
+            [] => "No node of the procedure allows it.".to_owned(),
+            nodes => format!(
+                "It is allowed at: {}. Path there: {}",
+                list(nodes),
+                path.join(" -> ")
+            ),
+        };
+        format!("{tool} is not allowed here: {stands}. {rest}")
+    }
+}
+
+fn guarded(from: &str, to: &str, weighed: &[Weighed], open: &[Str]) -> String {
+    let lacking = weighed.iter().filter(|it| it.holds.is_none());
+    let lacking: Vec<&str> = lacking
+        .flat_map(|it| it.operands.iter())
+        .filter(|(_, value)| value.is_null())
+        .map(|(what, _)| what.as_str())
+        .collect();
+    match (open, lacking.as_slice()) {
+        ([], [_, ..]) => format!(
+            "Cannot go from {from} to {to} yet: {} is not known; set it with `slots`, or call the tool that gives it",
+            lacking.join(", ")
+        ),
+        ([], []) => format!("Cannot go from {from} to {to}: no guard of {from} holds"),
+        (open, _) => format!(
+            "Cannot go from {from} to {to}: the guards lead to {}",
+            list(open)
+        ),
+    }
+}
+
+fn missing(node: &str, slots: &[Str], tools: &[Str]) -> String {
+    let mut wants = Vec::new();
+    if !slots.is_empty() {
+        wants.push(format!("slots to be set: {}", list(slots)));
+    }
+    if !tools.is_empty() {
+        wants.push(format!("tools to be called: {}", list(tools)));
+    }
+    format!("{node} cannot be left yet; {}", wants.join("; "))
+}

@@ -1,0 +1,97 @@
+//! Audits of transcripts: made up ones, and the recorded conversations.
+
+use super::{DESK, sop};
+use crate::shared;
+use std::time::{Duration, Instant};
+use tramline_core::formats::sop_markdown;
+use tramline_core::navigate::audit::{self, Auditor};
+use tramline_core::navigate::coverage::Coverage;
+
+#[test]
+fn what_is_off_is_told_with_its_place() {
+    let text = r#"{"name": "one", "events": [
+        {"user": "Hello"},
+        {"tool": "goto_node", "args": {"node_id": "START"}},
+        {"tool": "goto_node", "args": {"node_id": "AUTH"}},
+        {"tool": "cancel", "args": {}},
+        {"tool": "goto_node", "args": {"node_id": "CHECK"}},
+        {"tool": "look", "args": {}},
+        {"tool": "goto_node", "args": {"node_id": "NOWHERE"}}
+    ]}"#;
+    let transcripts = audit::read(text).unwrap();
+    let auditor = Auditor::new(&sop(DESK), &transcripts).unwrap();
+    let found = auditor.audit(&transcripts[0]).unwrap();
+    assert!(!found.is_legal());
+    assert_eq!((found.moves, found.calls, found.writes), (4, 2, 1));
+    let off: Vec<_> = found
+        .off_edges
+        .iter()
+        .map(|it| (it.event, it.what.as_str()))
+        .collect();
+    assert_eq!(off, [(5, "CHECK"), (7, "NOWHERE")]);
+    assert_eq!(found.off_node[0].what, "cancel");
+    assert_eq!(found.off_node[0].at.as_deref(), Some("AUTH"));
+    assert_eq!(found.writes_off_node, 1);
+    let mut coverage = Coverage::new(auditor.procedure());
+    coverage.add(auditor.procedure(), &found);
+    assert_eq!(coverage.covered(), (3, 1));
+    let picture = coverage.picture(auditor.procedure()).unwrap();
+    assert!(picture.contains("linkStyle"), "{picture}");
+    assert!(tramline_core::formats::mermaid::read(picture.as_bytes()).is_ok());
+}
+
+#[test]
+fn messages_of_chats_are_transcripts_too() {
+    let openai = r#"{"messages": [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "goto_node", "arguments": "{\"node_id\": \"START\"}"}}]},
+        {"role": "tool", "content": "{}"}
+    ]}"#;
+    let anthropic = r#"[{"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "mcp__desk__goto_node", "input": {"node_id": "START"}}]}]"#;
+    for text in [openai, anthropic] {
+        let transcripts = audit::read(text).unwrap();
+        let auditor = Auditor::new(&sop(DESK), &transcripts).unwrap();
+        let found = auditor.audit(&transcripts[0]).unwrap();
+        assert_eq!(found.moves, 1, "{text}");
+        assert!(found.is_legal());
+    }
+    assert!(audit::read("5").is_err());
+    assert!(audit::read("{\"events\": [\n").is_err());
+}
+
+#[test]
+fn the_recorded_conversations_are_audited_in_seconds() {
+    let Some(folder) = shared::folder("sop") else {
+        return;
+    };
+    let file = std::fs::read(folder.join("policy_mermaid_mcp.md")).unwrap();
+    let sop = sop_markdown::read(&file, "x").unwrap().sop;
+    let text = std::fs::read_to_string(folder.join("traces/gemini-3-flash.jsonl")).unwrap();
+    let begun = Instant::now();
+    let transcripts = audit::read(&text).unwrap();
+    let auditor = Auditor::new(&sop, &transcripts).unwrap();
+    let all: Vec<_> = transcripts
+        .iter()
+        .map(|it| auditor.audit(it).unwrap())
+        .collect();
+    assert!(
+        begun.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        begun.elapsed()
+    );
+    assert_eq!(all.len(), 114);
+    let sum = |count: fn(&audit::Audit) -> usize| all.iter().map(count).sum::<usize>();
+    assert_eq!(sum(|it| it.moves), 1_363);
+    assert_eq!(sum(|it| it.calls), 842);
+    let legal = all.iter().filter(|it| it.is_legal()).count();
+    let ended = all.iter().filter(|it| it.ended).count();
+    // What docs/sop.md states.
+    assert_eq!((legal, ended), (9, 89));
+    assert_eq!(sum(|it| it.off_edges.len()), 40);
+    assert_eq!(
+        (sum(|it| it.writes), sum(|it| it.writes_off_node)),
+        (186, 62)
+    );
+    assert_eq!(sum(|it| it.off_node.len()), 334);
+}

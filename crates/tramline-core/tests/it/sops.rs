@@ -1,0 +1,102 @@
+//! Procedures in Markdown: every layout, every flaw at its line of the file.
+
+use crate::shared;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use tramline_core::flaw::Severity;
+use tramline_core::formats::sop_markdown;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sop")
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|it| it.unwrap().path());
+    let mut found: Vec<PathBuf> = entries
+        .filter(|it| {
+            it.extension()
+                .is_some_and(|end| end == "md" || end == "mmd")
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+fn held_against(table: &str, path: &Path) {
+    if std::env::var_os("TRAMLINE_BLESS").is_some() {
+        std::fs::write(path, table).unwrap();
+    }
+    let expected = std::fs::read_to_string(path).unwrap_or_default();
+    for (found, wanted) in table.lines().zip(expected.lines()) {
+        assert_eq!(found, wanted, "set TRAMLINE_BLESS to accept what changed");
+    }
+    assert_eq!(table.len(), expected.len());
+}
+
+#[test]
+fn every_layout_is_read_as_expected() {
+    let mut table = String::new();
+    for path in files(&folder()) {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let read = sop_markdown::read(&std::fs::read(&path).unwrap(), "unnamed");
+        let read = read.unwrap_or_else(|flaws| panic!("{name}: {flaws:#?}"));
+        let told = serde_json::to_string_pretty(&read.sop).unwrap();
+        writeln!(table, "{name} lines {:?}\n{told}", read.lines).unwrap();
+        read.warnings
+            .iter()
+            .for_each(|flaw| writeln!(table, "  {flaw}").unwrap());
+        let again = serde_json::from_str(&told).unwrap();
+        assert_eq!(read.sop, again);
+    }
+    held_against(&table, &folder().join("expected.txt"));
+}
+
+#[test]
+fn every_flaw_is_told_at_its_line() {
+    let mut table = String::new();
+    for path in files(&folder().join("flawed")) {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let flaws = match sop_markdown::read(&std::fs::read(&path).unwrap(), "unnamed") {
+            Ok(read) => read.warnings,
+            Err(flaws) => flaws,
+        };
+        assert!(!flaws.is_empty(), "{name}");
+        writeln!(table, "{name}").unwrap();
+        for flaw in flaws {
+            let mark = if flaw.code.severity() == Severity::Error {
+                "error"
+            } else {
+                "warning"
+            };
+            assert!(flaw.suggestion.is_some(), "{flaw}");
+            writeln!(table, "  {mark} {flaw}").unwrap();
+        }
+    }
+    held_against(&table, &folder().join("flawed/expected.txt"));
+}
+
+#[test]
+fn the_shared_procedures_are_read() {
+    let Some(folder) = shared::folder("sop") else {
+        return;
+    };
+    for (file, nodes) in [("policy_mermaid_mcp.md", 40), ("retail-agent-sop.md", 49)] {
+        let read = sop_markdown::read(&std::fs::read(folder.join(file)).unwrap(), "x");
+        let read = read.unwrap_or_else(|flaws| panic!("{file}: {flaws:#?}"));
+        assert_eq!(read.sop.nodes.len(), nodes, "{file}");
+        assert_eq!(read.sop.nodes[read.sop.entry.at()].id, "START");
+        assert_eq!(read.warnings, [], "{file}");
+    }
+}
+
+#[test]
+fn any_cut_of_a_file_is_answered() {
+    for path in files(&folder()) {
+        let bytes = std::fs::read(&path).unwrap();
+        for end in (0..bytes.len()).step_by(3) {
+            let _ = sop_markdown::read(&bytes[..end], "x");
+        }
+    }
+}

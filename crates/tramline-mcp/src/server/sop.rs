@@ -1,0 +1,148 @@
+//! The SOP toolset: an agent is walked through a written procedure, and calls tools through its gate.
+
+use super::toolset::{ACTS, Own, plain};
+use tramline_engine::seams::Hints;
+
+mod call;
+mod gated;
+mod load;
+mod moves;
+mod prompts;
+mod seat;
+mod told;
+
+pub(super) use gated::Gated;
+pub(super) use prompts::{get, list, list_resources, read};
+pub(super) use seat::Seats;
+
+/// Of a tool that only writes into the conversation's own journal.
+const NOTES: Hints = Hints {
+    read_only: Some(false),
+    destructive: Some(false),
+    idempotent: Some(false),
+    open_world: Some(false),
+};
+
+/// The tools of this front end.
+pub(super) const TOOLS: &[Own] = &[
+    Own {
+        name: "load_graph",
+        title: "Load a procedure",
+        description: "Parse an agent SOP markdown file and begin a conversation along it. Call it once, \
+                      first. Gives the graph's summary, session_id for the other tools, and where the \
+                      system prompt is to be read.",
+        input: r#"{
+            "type": "object",
+            "properties": {
+                "sop_file": {
+                    "type": "string",
+                    "description": "Path or https URL of the agent SOP markdown file"
+                }
+            },
+            "required": ["sop_file"],
+            "additionalProperties": false
+        }"#,
+        hints: NOTES,
+        answer: |means, arguments| plain(load::load_graph(means, arguments)),
+    },
+    Own {
+        name: "todo",
+        title: "Write the task list",
+        description: "Create and manage a structured task list for the current conversation. Write the \
+                      full updated list on each call. Tasks are internal to the agent and not shown to \
+                      the user.",
+        input: r#"{
+            "type": "object",
+            "properties": {
+                "todos": {
+                    "type": "array",
+                    "description": "The updated todo list",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "content": { "type": "string", "minLength": 1 },
+                            "note": { "type": "string", "description": "Context or findings" },
+                            "status": { "enum": ["pending", "in_progress", "completed"] },
+                            "completion_node": {
+                                "type": "string",
+                                "description": "Terminal node that marks this task as done"
+                            }
+                        },
+                        "required": ["content", "status"]
+                    }
+                },
+                "session_id": { "type": "string" }
+            },
+            "required": ["todos"],
+            "additionalProperties": false
+        }"#,
+        hints: NOTES,
+        answer: |means, arguments| plain(moves::todo(means, arguments)),
+    },
+    Own {
+        name: "goto_node",
+        title: "Move to a node",
+        description: "Move to a node in the SOP graph. Returns the node description, prompt, tools, \
+                      examples, and valid next edges. Validates that the transition is legal from the \
+                      current position. slots sets what was collected.",
+        input: r#"{
+            "type": "object",
+            "properties": {
+                "node_id": { "type": "string", "description": "Target node ID to move to" },
+                "slots": { "type": "object", "description": "Collected values by name" },
+                "reason": { "type": "string" },
+                "evidence": { "description": "What the move rests on" },
+                "session_id": { "type": "string" }
+            },
+            "required": ["node_id"],
+            "additionalProperties": false
+        }"#,
+        hints: NOTES,
+        answer: |means, arguments| plain(moves::goto_node(means, arguments)),
+    },
+    Own {
+        name: "advance",
+        title: "Walk on",
+        description: "Walk on along single ways and decisions that the data settles, up to the next node \
+                      where you or the user are needed; gives the instructions of all nodes passed. Use \
+                      it instead of one goto_node per node. node_id picks a way first; slots sets what \
+                      was collected.",
+        input: r#"{
+            "type": "object",
+            "properties": {
+                "node_id": { "type": "string", "description": "The way to take, at a decision" },
+                "slots": { "type": "object", "description": "Collected values by name" },
+                "reason": { "type": "string" },
+                "evidence": { "description": "What the move rests on" },
+                "session_id": { "type": "string" }
+            },
+            "additionalProperties": false
+        }"#,
+        hints: NOTES,
+        answer: |means, arguments| plain(moves::advance(means, arguments)),
+    },
+    Own {
+        name: "sop_call",
+        title: "Call a tool at this node",
+        description: "Call a downstream tool from where the conversation stands. Refused where the node \
+                      does not allow the tool; the refusal names the nodes that do and the path there. \
+                      confirm says how the user agreed, where the node asks for that.",
+        input: r#"{
+            "type": "object",
+            "properties": {
+                "tool": { "type": "string", "description": "Its name, or server:name" },
+                "arguments": { "type": "object" },
+                "confirm": { "type": "string", "description": "How the user agreed" },
+                "again": {
+                    "type": "boolean",
+                    "description": "Repeat a call of which nobody knows whether it happened"
+                },
+                "session_id": { "type": "string" }
+            },
+            "required": ["tool"],
+            "additionalProperties": false
+        }"#,
+        hints: ACTS,
+        answer: |means, arguments| plain(call::sop_call(means, arguments)),
+    },
+];

@@ -1,0 +1,196 @@
+//! `load_graph`: reads a procedure and those it leads into, and begins a conversation.
+
+use super::seat::is_shared;
+use super::told;
+use crate::server::library::told as flaws_told;
+use crate::server::reply;
+use crate::server::toolset::Means;
+use rmcp::model::CallToolResult;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use tramline_core::failure::Failure;
+use tramline_core::flaw::Flaw;
+use tramline_core::formats::sop_markdown;
+use tramline_core::ids::ToolName;
+use tramline_core::sop::Sop;
+use tramline_core::{Map, Str, Value};
+use tramline_engine::seams::Call;
+use tramline_engine::{Engine, Fault, Guide};
+
+/// A procedure that leads into more others than this is refused.
+const FILES_MAX: usize = 32;
+/// How long a file may take to come.
+const READ_MAX: Duration = Duration::from_secs(30);
+
+/// Why a procedure cannot be loaded.
+pub(in super::super) enum Unusable {
+    /// A file that cannot be had.
+    Unread(Str, Failure),
+    /// A file with flaws.
+    Flawed(Str, Vec<Flaw>),
+    /// Too many files.
+    TooMany,
+}
+
+/// A procedure with those that it leads into.
+pub(in super::super) struct Loaded {
+    pub(in super::super) sops: Vec<Arc<Sop>>,
+    pub(in super::super) files: Vec<Str>,
+    pub(in super::super) warnings: Vec<(Str, Flaw)>,
+}
+
+pub(super) async fn load_graph(means: Means, arguments: Value) -> CallToolResult {
+    let file = arguments
+        .get("sop_file")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let loaded = match load(&means.engine, file).await {
+        Ok(loaded) => loaded,
+        Err(unusable) => return unusable.reply(),
+    };
+    match begin(&means, file, &loaded).await {
+        Ok(told) => reply::success(&told),
+        Err(fault) => reply::fault(&fault, None),
+    }
+}
+
+async fn begin(means: &Means, file: &str, loaded: &Loaded) -> Result<Value, Fault> {
+    let guide = Guide {
+        sops: loaded.sops.clone(),
+        files: loaded.files.clone(),
+        session: None,
+        origin: Value::object([("sop_file", Value::from(file))]),
+        owner: means.caller().name,
+    };
+    let id = means.engine.guide(guide).await?;
+    let seats = &means.shared.seats;
+    seats.know(&loaded.sops[0]);
+    let before = match is_shared(means) {
+        true => None,
+        false => seats.sit(id.clone()),
+    };
+    let mut told = told::graph(&loaded.sops[0]);
+    told.insert("session_id", id.as_str().into());
+    if !loaded.warnings.is_empty() {
+        let flaws = loaded.warnings.iter();
+        let told_of = flaws.map(|(file, flaw)| Value::from(format!("{file}:{flaw}")));
+        told.insert("warnings", Value::array(told_of));
+    }
+    if let Some(before) = before {
+        let note = format!("the conversation {before} is left; its session_id leads back to it");
+        told.insert("note", note.into());
+    }
+    Ok(told.into())
+}
+
+/// Reads a procedure and all that it leads into.
+pub(in super::super) async fn load(engine: &Engine, file: &str) -> Result<Loaded, Unusable> {
+    let mut loaded = Loaded {
+        sops: Vec::new(),
+        files: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let mut wanted: VecDeque<(Str, Str)> = VecDeque::from([(Str::default(), file.into())]);
+    while let Some((named, place)) = wanted.pop_front() {
+        if loaded.sops.len() >= FILES_MAX {
+            return Err(Unusable::TooMany);
+        }
+        let text = fetch(engine, &place).await;
+        let text = text.map_err(|failure| Unusable::Unread(place.clone(), failure))?;
+        let name = place.rsplit(['/', '\\']).next().unwrap_or(&place);
+        let name = name.split('.').next().unwrap_or(name);
+        let read = sop_markdown::read(text.as_bytes(), name);
+        let read = read.map_err(|flaws| Unusable::Flawed(place.clone(), flaws))?;
+        let warnings = read.warnings.into_iter();
+        loaded
+            .warnings
+            .extend(warnings.map(|flaw| (place.clone(), flaw)));
+        for inner in read
+            .sop
+            .nodes
+            .iter()
+            .filter_map(|node| node.procedure.as_ref())
+        {
+            let is_known = loaded.files.contains(inner) || wanted.iter().any(|(it, _)| it == inner);
+            if !is_known && *inner != named {
+                wanted.push_back((inner.clone(), beside(&place, inner)));
+            }
+        }
+        if !loaded.sops.is_empty() {
+            loaded.files.push(named);
+        }
+        loaded.sops.push(Arc::new(read.sop));
+    }
+    Ok(loaded)
+}
+
+/// The place of a file that another names.
+fn beside(place: &str, named: &str) -> Str {
+    if named.contains("://") || named.starts_with('/') {
+        return named.into();
+    }
+    match place.rfind('/') {
+        Some(end) => format!("{}/{named}", &place[..end]).into(),
+        None => named.into(),
+    }
+}
+
+/// The text of a file inside the allowed roots, or of an https address on an allowed host. The
+/// built-in tools keep to both.
+async fn fetch(engine: &Engine, place: &str) -> Result<String, Failure> {
+    let is_address = place.contains("://");
+    if is_address && !place.starts_with("https://") {
+        let message = format!("`{place}` is no https address, and only those are read");
+        return Err(Failure::new(
+            tramline_core::failure::FailureKind::Forbidden,
+            message,
+        ));
+    }
+    let (tool, arguments) = match is_address {
+        true => ("http", Value::object([("url", Value::from(place))])),
+        false => ("read-file", Value::object([("path", Value::from(place))])),
+    };
+    let call = Call {
+        tool: ToolName::new(tramline_core::formats::yaml_graph::BUILTIN, tool),
+        arguments,
+        key: "load_graph".into(),
+        timeout: READ_MAX,
+        cancel: CancellationToken::new(),
+        progress: None,
+    };
+    let answer = engine.tools().call(call).await?;
+    let text = answer.get("content").or_else(|| answer.get("body"));
+    Ok(text.and_then(Value::as_str).unwrap_or_default().to_owned())
+}
+
+impl Unusable {
+    /// The reason in a sentence or several.
+    pub(in super::super) fn says(&self) -> String {
+        match self {
+            Self::Unread(file, failure) => format!("{file} cannot be read: {failure}"),
+            Self::Flawed(file, flaws) => {
+                let lines: Vec<String> =
+                    flaws.iter().map(|flaw| format!("{file}:{flaw}")).collect();
+                lines.join("\n")
+            }
+            Self::TooMany => format!("the procedure leads into more than {FILES_MAX} files"),
+        }
+    }
+
+    fn reply(&self) -> CallToolResult {
+        let mut error = Map::new();
+        match self {
+            Self::Flawed(file, flaws) => {
+                let message = format!("{file} has {} flaws", flaws.len());
+                error.insert("message", message.into());
+                error.insert("flaws", flaws_told(flaws));
+            }
+            Self::Unread(..) | Self::TooMany => {
+                error.insert("message", self.says().into());
+            }
+        }
+        reply::errored(error)
+    }
+}

@@ -1,0 +1,265 @@
+//! How a procedure and a conversation along it are told: the shapes that agents know.
+
+use tramline_core::ids::NodeIx;
+use tramline_core::journal::{Event, Stand};
+use tramline_core::navigate::{Refusal, Turn, Walk};
+use tramline_core::sop::{Kind, Node, Slot, Sop};
+use tramline_core::{Map, Str, Value, todo};
+
+/// So many nodes of a path are shown: an agent needs its end.
+const PATH_SHOWN: usize = 20;
+
+/// What `load_graph` gives of a procedure.
+pub(super) fn graph(sop: &Sop) -> Map {
+    let ends: Vec<NodeIx> = (0..sop.nodes.len() as u32).map(NodeIx).collect();
+    let leaves = |at: &NodeIx| sop.edges.iter().all(|edge| edge.from != *at);
+    let round = |at: &NodeIx| sop.nodes[at.at()].shape == "stadium" && *at != sop.entry;
+    let ids = |fits: &dyn Fn(&NodeIx) -> bool| {
+        let fitting = ends.iter().filter(|at| fits(at));
+        Value::array(fitting.map(|at| sop.nodes[at.at()].id.clone().into()))
+    };
+    let mut chart = Map::new();
+    chart.insert("node_count", sop.nodes.len().into());
+    chart.insert(
+        "decision_nodes",
+        ids(&|at| sop.nodes[at.at()].shape == "rhombus"),
+    );
+    chart.insert("terminal_nodes", ids(&|at| leaves(at) || round(at)));
+    chart.insert(
+        "nodes_with_prompts",
+        ids(&|at| sop.nodes[at.at()].prompt.is_some()),
+    );
+    let mut told = Map::new();
+    told.insert("agent", sop.name.clone().into());
+    if let Some(version) = &sop.version {
+        told.insert("version", version.clone().into());
+    }
+    told.insert("entry_node", sop.nodes[sop.entry.at()].id.clone().into());
+    for (key, value) in [("model", &sop.model), ("mcp_servers", &sop.servers)] {
+        if !value.is_null() {
+            told.insert(key, value.clone());
+        }
+    }
+    told.insert("mode", sop.mode.as_str().into());
+    told.insert("graph", chart.into());
+    let sections = sop.sections.iter().map(|it| it.title.clone().into());
+    told.insert("system_prompt_sections", Value::array(sections));
+    told.insert("system_prompt_uri", super::prompts::uri(&sop.name).into());
+    told
+}
+
+/// How a conversation stands after a word: where it is, or why it did not move.
+pub(super) fn standing(walk: &Walk, turn: &Turn, by_itself: bool) -> Value {
+    let mut told = Map::new();
+    if let Some(refusal) = &turn.refusal {
+        told.insert("valid", false.into());
+        told.insert("error", refusal.says().into());
+        refusal_at(walk, refusal, &mut told);
+        return told.into();
+    }
+    if by_itself {
+        let passed = passed(walk, turn);
+        if !passed.is_empty() {
+            told.insert("passed", Value::array(passed));
+        }
+    }
+    let Some(at) = walk.frame().at else {
+        told.insert("valid", true.into());
+        told.insert("valid_next", names(&walk.next_ids()));
+        return told.into();
+    };
+    let here = walk.here();
+    told.insert("node", node(here.node(at), walk));
+    let edges = here.out(at).map(|edge| {
+        Value::object([
+            ("to", Value::from(here.node(edge.to).id.clone())),
+            (
+                "condition",
+                edge.condition.clone().map_or(Value::Null, Into::into),
+            ),
+        ])
+    });
+    told.insert("edges", Value::array(edges));
+    told.insert("path", path(walk));
+    told.insert("valid", true.into());
+    if walk.frames().len() > 1 {
+        told.insert("procedure", here.sop.name.clone().into());
+    }
+    if let Some(warning) = &turn.warning {
+        told.insert("warning", warning.clone().into());
+    }
+    wants(walk, at, &mut told);
+    reminder(walk, turn, &mut told);
+    told.into()
+}
+
+fn path(walk: &Walk) -> Value {
+    let path = walk.path();
+    let skipped = path.len().saturating_sub(PATH_SHOWN);
+    let shown = path.skip(skipped).map(|id| Value::from(id.clone()));
+    let cut = (skipped > 0).then(|| Value::from("…"));
+    Value::array(cut.into_iter().chain(shown))
+}
+
+fn node(node: &Node, walk: &Walk) -> Value {
+    let mut told = Map::new();
+    told.insert("id", node.id.clone().into());
+    told.insert("type", node.shape.clone().into());
+    told.insert("description", node.description.clone().into());
+    if let Some(prompt) = &node.prompt {
+        told.insert("prompt", prompt.clone().into());
+    }
+    if !node.tools.is_empty() {
+        told.insert("tools", names(&node.tools));
+    }
+    if !node.examples.is_empty() {
+        told.insert("examples", Value::array(node.examples.iter().cloned()));
+    }
+    let unset = |slot: &&Slot| walk.slots.get(&slot.name).is_none_or(Value::is_null);
+    let slots: Vec<Value> = node.slots.iter().filter(unset).map(slot).collect();
+    if !slots.is_empty() {
+        told.insert("slots", Value::array(slots));
+    }
+    if node.confirm {
+        told.insert("confirm", true.into());
+    }
+    told.into()
+}
+
+fn slot(slot: &Slot) -> Value {
+    let mut told = Map::new();
+    told.insert("name", slot.name.clone().into());
+    if slot.kind != Kind::Any {
+        told.insert("type", slot.kind.as_str().into());
+    }
+    if !slot.options.is_empty() {
+        told.insert("options", Value::array(slot.options.iter().cloned()));
+    }
+    if let Some(description) = &slot.description {
+        told.insert("description", description.clone().into());
+    }
+    if !slot.required {
+        told.insert("optional", true.into());
+    }
+    told.into()
+}
+
+/// What must be there before the node can be left.
+fn wants(walk: &Walk, at: NodeIx, told: &mut Map) {
+    let (_, tools) = walk.wanting(at);
+    if !tools.is_empty() {
+        told.insert("must_call", names(&tools));
+    }
+    if !walk.open.is_empty() {
+        let open = walk
+            .open
+            .values()
+            .map(|it| Value::from(it.tool.to_string()));
+        told.insert("unanswered_calls", Value::array(open));
+    }
+}
+
+/// The nodes that were walked through without being asked for, with their instructions.
+fn passed(walk: &Walk, turn: &Turn) -> Vec<Value> {
+    let moves: Vec<Stand> = turn
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Moved(moved) => Some(moved.to),
+            _ => None,
+        })
+        .collect();
+    let all = moves.split_last().map_or(&[][..], |(_, before)| before);
+    let told = all.iter().filter_map(|at| {
+        let node = walk.procedure(at.sop)?.node(at.node);
+        let mut told = Map::new();
+        told.insert("id", node.id.clone().into());
+        let says = node.prompt.as_ref().unwrap_or(&node.description);
+        told.insert("prompt", says.clone().into());
+        Some(told.into())
+    });
+    told.collect()
+}
+
+fn reminder(walk: &Walk, turn: &Turn, told: &mut Map) {
+    let moved = turn
+        .events
+        .iter()
+        .any(|event| matches!(event, Event::Moved(_)));
+    let Some(id) = walk.at_id().filter(|_| moved && walk.is_terminal()) else {
+        return;
+    };
+    let is_awaited = |it: &&todo::Todo| {
+        it.completion_node.as_ref() == Some(id) && it.status != todo::Status::Completed
+    };
+    if walk.todos.iter().any(|it| is_awaited(&it)) {
+        let says = format!("Reached completion node {id}. Update todos and proceed to next task.");
+        told.insert("todo_reminder", says.into());
+    }
+}
+
+fn names(all: &[Str]) -> Value {
+    Value::array(all.iter().map(|it| it.clone().into()))
+}
+
+fn refusal_at(walk: &Walk, why: &Refusal, told: &mut Map) {
+    told.insert(
+        "current_node",
+        walk.at_id().cloned().map_or(Value::Null, Into::into),
+    );
+    if !matches!(why, Refusal::NoNode { .. }) {
+        told.insert("valid_next", names(&walk.next_ids()));
+    }
+    refusal(why, told);
+}
+
+/// What a refusal says beside its sentence.
+pub(super) fn refusal(why: &Refusal, told: &mut Map) {
+    match why {
+        Refusal::NoNode { near, .. } => {
+            if let Some(near) = near {
+                told.insert("did_you_mean", near.clone().into());
+            }
+        }
+        Refusal::Missing { slots, tools, .. } => {
+            for (key, all) in [("missing_slots", slots), ("missing_calls", tools)] {
+                if !all.is_empty() {
+                    told.insert(key, names(all));
+                }
+            }
+        }
+        Refusal::NoTool {
+            at,
+            here,
+            nodes,
+            path,
+            ..
+        } => {
+            told.insert("current_node", at.clone().map_or(Value::Null, Into::into));
+            told.insert("allowed_tools", names(here));
+            told.insert("allowed_at", names(nodes));
+            told.insert("path", names(path));
+        }
+        Refusal::Guarded { open, .. } => {
+            told.insert("guards_lead_to", names(open));
+        }
+        Refusal::NoWay { .. }
+        | Refusal::TooOften { .. }
+        | Refusal::Unfinished { .. }
+        | Refusal::NoSlots { .. }
+        | Refusal::NoSlot { .. }
+        | Refusal::BadSlot { .. }
+        | Refusal::Unconfirmed { .. } => {}
+    }
+}
+
+/// The list of tasks with its counts.
+pub(super) fn todos(walk: &Walk) -> Value {
+    let todos = serde_json::to_value(&walk.todos).unwrap_or_default();
+    let counted = todo::summary(&walk.todos);
+    let mut summary = Map::new();
+    summary.insert("pending", counted.pending.into());
+    summary.insert("in_progress", counted.in_progress.into());
+    summary.insert("completed", counted.completed.into());
+    Value::object([("todos", todos.into()), ("summary", Value::from(summary))])
+}

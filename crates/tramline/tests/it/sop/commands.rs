@@ -1,0 +1,160 @@
+//! The `sop` commands, and the examples held against their transcripts.
+
+use super::RETAIL;
+use crate::support::{Tramline, root};
+use std::io::Write;
+use std::process::Stdio;
+use tramline::core::Value;
+
+const EXAMPLES: [&str; 3] = ["retail", "incident", "onboarding"];
+
+fn example(name: &str, file: &str) -> String {
+    format!("examples/sop/{name}/{file}")
+}
+
+#[test]
+fn every_example_is_sound_and_its_transcripts_are_what_they_claim() {
+    let tramline = Tramline::new();
+    for name in EXAMPLES {
+        let sop = example(name, &format!("{name}.md"));
+        let checked = tramline.run(&["sop", "check", &sop, "--json"]);
+        assert_eq!(checked.code(), 0, "{}", checked.err());
+        let json = checked.json();
+        assert_eq!(
+            json.get("flaws")
+                .and_then(Value::as_array)
+                .map(<[Value]>::len),
+            Some(0),
+            "{json}"
+        );
+        for (file, code) in [("legal.jsonl", 0), ("off.jsonl", 1)] {
+            let transcript = example(name, file);
+            let audited =
+                tramline.run(&["sop", "audit", &sop, "--transcript", &transcript, "--json"]);
+            assert_eq!(audited.code(), code, "{name} {file}: {}", audited.out());
+            let json = audited.json();
+            let unproven = json.get("summary").and_then(|it| it.get("moves_unproven"));
+            if code == 0 {
+                assert_eq!(unproven.and_then(Value::as_u64), Some(0), "{name}: {json}");
+            }
+        }
+    }
+    assert!(
+        tramline
+            .run(&["sop", "check", "examples/sop/onboarding/week.md"])
+            .code()
+            == 0
+    );
+}
+
+#[test]
+fn what_is_wrong_is_shown_at_its_line() {
+    let tramline = Tramline::new();
+    let flawed = "crates/tramline-core/tests/sop/flawed/many.md";
+    let checked = tramline.run(&["sop", "check", flawed]);
+    assert_eq!(checked.code(), 2);
+    assert!(
+        checked.err().contains("did you mean `ROUTE`?"),
+        "{}",
+        checked.err()
+    );
+    let warned = tramline.run(&[
+        "sop",
+        "check",
+        "crates/tramline-core/tests/sop/flawed/warnings.md",
+        "--mermaid",
+    ]);
+    assert_eq!(warned.code(), 0);
+    assert!(
+        warned.out().contains("style LONELY fill:#fcc"),
+        "{}",
+        warned.out()
+    );
+}
+
+#[test]
+fn a_procedure_is_walked_from_a_pipe() {
+    let tramline = Tramline::new();
+    let mut child = tramline
+        .command(&["sop", "walk", RETAIL, "--mermaid"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let words = "ROUTE\nnope\ncall find_user_id_by_email \"u1\"\nnext\nCHK_CANCEL\nset order_id=W1\n\
+                 call get_order_details {\"status\": \"pending\"}\nnext\nset reason=ordered by mistake\nnext\nquit\n";
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(words.as_bytes())
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    let out = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success());
+    assert!(out.contains("refused: Node not found: nope."), "{out}");
+    assert!(
+        out.contains("DO_CANCEL: Read back order and reason"),
+        "{out}"
+    );
+    assert!(out.contains("style DO_CANCEL fill:#cfc"), "{out}");
+}
+
+#[test]
+fn coverage_counts_nodes_and_draws_them() {
+    let tramline = Tramline::new();
+    let transcript = example("retail", "legal.jsonl");
+    let words = [
+        "sop",
+        "coverage",
+        RETAIL,
+        "--transcript",
+        &transcript,
+        "--json",
+        "--mermaid",
+    ];
+    let json = tramline.run(&words).json();
+    let nodes = json.get("nodes").unwrap();
+    assert_eq!(nodes.get("ROUTE").and_then(Value::as_u64), Some(4));
+    assert_eq!(nodes.get("END_CANCEL").and_then(Value::as_u64), Some(1));
+    assert_eq!(nodes.get("INFO").and_then(Value::as_u64), Some(0));
+    let picture = json.get("mermaid").and_then(Value::as_str).unwrap();
+    assert!(
+        tramline::core::formats::mermaid::read(picture.as_bytes()).is_ok(),
+        "{picture}"
+    );
+}
+
+#[test]
+fn the_recorded_conversations_get_their_verdicts() {
+    let shared = std::env::var_os("TRAMLINE_SHARED");
+    let shared = shared.map_or_else(|| root().join("../shared"), Into::into);
+    let folder = shared.join("data/sop");
+    if !folder.is_dir() {
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "{} is missing",
+            folder.display()
+        );
+        return;
+    }
+    let (sop, traces) = (
+        folder.join("policy_mermaid_mcp.md"),
+        folder.join("traces/gemini-3-flash.jsonl"),
+    );
+    let (sop, traces) = (sop.to_str().unwrap(), traces.to_str().unwrap());
+    let tramline = Tramline::new();
+    let begun = std::time::Instant::now();
+    let audited = tramline.run(&["sop", "audit", sop, "--transcript", traces, "--json"]);
+    assert!(begun.elapsed() < std::time::Duration::from_secs(10));
+    assert_eq!(audited.code(), 1);
+    let json = audited.json();
+    let sums = json.get("summary").unwrap();
+    let count = |key: &str| sums.get(key).and_then(Value::as_u64).unwrap();
+    assert_eq!(
+        (count("conversations"), count("moves_off_edges")),
+        (114, 40)
+    );
+    assert_eq!((count("writes"), count("writes_off_node")), (186, 62));
+}
