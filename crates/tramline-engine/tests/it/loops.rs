@@ -20,7 +20,7 @@ const SAFE: Hints = Hints {
 };
 
 fn tools() -> FakeTools {
-    let foo = r#"{"type":"object","properties":{"foo":{"type":"string"}},"required":["foo"],"additionalProperties":false}"#;
+    let takes = r#"{"type":"object","properties":{"foo":{"type":"string"}},"required":["foo"],"additionalProperties":false}"#;
     let any = r#"{"type":"object","properties":{"x":{}}}"#;
     let destroys = Hints {
         destructive: Some(true),
@@ -28,15 +28,15 @@ fn tools() -> FakeTools {
     };
     FakeTools::new()
         .tool("m", "mock_tool_a", SAFE, |given: Value| async move {
-            let foo = given.get("foo").and_then(Value::as_str).unwrap_or_default();
-            Ok(Value::object([("ran", format!("A with {foo}").into())]))
+            let text = given.get("foo").and_then(Value::as_str).unwrap_or_default();
+            Ok(Value::object([("ran", format!("A with {text}").into())]))
         })
         .tool("m", "mock_tool_b", SAFE, |given| async { Ok(given) })
         .tool("m", "broken", SAFE, |_| async {
             Err(Failure::new(FailureKind::Tool, "the disk is full"))
         })
         .tool("m", "wipe", destroys, |given| async { Ok(given) })
-        .described("m", "mock_tool_a", "Mock A", foo)
+        .described("m", "mock_tool_a", "Mock A", takes)
         .described("m", "mock_tool_b", "Echoes what it is given", any)
         .described("m", "broken", "Always fails", r#"{"type":"object"}"#)
         .described("m", "wipe", "Wipes", r#"{"type":"object"}"#)

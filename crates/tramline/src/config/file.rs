@@ -240,10 +240,10 @@ impl Reader {
         let Some(at) = self.section(root, "control", &["ttl", "commands_per_minute"]) else {
             return;
         };
-        if let Some(field) = given(at, "ttl") {
-            if let Some(ttl) = self.time(field, "ttl") {
-                control.ttl = Some(ttl);
-            }
+        if let Some(field) = given(at, "ttl")
+            && let Some(ttl) = self.time(field, "ttl")
+        {
+            control.ttl = Some(ttl);
         }
         if let Some(most) = self.whole(at, "commands_per_minute", 1) {
             control.commands_per_minute = u32::try_from(most).unwrap_or(u32::MAX);
