@@ -178,12 +178,19 @@ pub(crate) fn head(run: &Run) -> Head {
 /// How a run stands.
 pub fn status(run: &Run) -> Status {
     match &run.outcome {
-        Some(Outcome::Completed { .. }) => Status::Completed,
-        Some(Outcome::Failed { .. }) => Status::Failed,
-        Some(Outcome::Rejected { .. }) => Status::Rejected,
-        Some(Outcome::Aborted { .. }) => Status::Aborted,
+        Some(outcome) => ended(outcome),
         None if run.is_paused() => Status::Paused,
         None => Status::Running,
+    }
+}
+
+/// How a run stands that ended so.
+pub(crate) fn ended(outcome: &Outcome) -> Status {
+    match outcome {
+        Outcome::Completed { .. } => Status::Completed,
+        Outcome::Failed { .. } => Status::Failed,
+        Outcome::Rejected { .. } => Status::Rejected,
+        Outcome::Aborted { .. } => Status::Aborted,
     }
 }
 

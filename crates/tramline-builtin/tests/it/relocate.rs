@@ -122,6 +122,7 @@ async fn every_tool_says_what_it_takes_gives_and_does() {
     let wanted = [
         "copy-file",
         "delete-file",
+        "finalize_summary",
         "http",
         "list-directory",
         "llm",

@@ -15,8 +15,9 @@ use tramline_core::run::Stage;
 const BUSY_MAX: Duration = Duration::from_millis(500);
 /// How long it then holds still.
 const STILL: Duration = Duration::from_millis(10);
-/// How long it gives way to somebody in this process who wants to be heard.
-const GIVE_WAY: Duration = Duration::from_millis(100);
+/// How long at most it gives way to somebody in this process who wants to be heard: long enough to
+/// fold a long past. Who is done says so.
+const GIVE_WAY: Duration = Duration::from_secs(2);
 
 impl Driver {
     /// Lets others append, if anybody wants to or nobody could for a while.

@@ -7,8 +7,8 @@ use super::expiry::over;
 use super::{Engine, Live, Loaded};
 use crate::clock;
 use crate::fault::Fault;
-use crate::ledger::head;
-use crate::seams::{Append, AppendError, Hold};
+use crate::ledger::{ended, head};
+use crate::seams::{Append, AppendError, Head, Hold};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -34,7 +34,28 @@ impl Wish {
 impl Drop for Wish {
     fn drop(&mut self) {
         self.0.wants.fetch_sub(1, Ordering::AcqRel);
+        // Nobody waits any longer for who has been heard, or gave up.
+        self.0.word.notify_one();
     }
+}
+
+/// What the list of runs shows after an event, if that may follow.
+fn after(run: &Run, entry: &Entry) -> Result<Head, Fault> {
+    // A run without an end can always be ended. Copying one with a long past takes longer than its
+    // driver holds still.
+    if let Event::Finished { outcome } = &entry.event {
+        return Ok(Head {
+            status: ended(outcome),
+            updated_ms: entry.at_ms,
+            ..head(run)
+        });
+    }
+    // On a copy: if somebody comes first, it never happened.
+    let mut after = run.clone();
+    after
+        .apply(entry)
+        .map_err(|illegal| Fault::Refused(illegal.message))?;
+    Ok(head(&after))
 }
 
 impl Engine {
@@ -71,19 +92,15 @@ impl Engine {
                 at_ms: clock::now_ms(),
                 event: event(&run)?,
             };
-            // On a copy: if somebody comes first, it never happened.
-            let mut after = run.clone();
-            after
-                .apply(&entry)
-                .map_err(|illegal| Fault::Refused(illegal.message))?;
+            let head = after(&run, &entry)?;
             let mut body = Vec::new();
             journal::encode(&entry, &mut body)?;
             let append = Append {
                 run: id.clone(),
                 seen: run.seq,
-                last: after.seq,
+                last: entry.seq,
                 body,
-                head: head(&after),
+                head,
                 hold: Hold::Keep,
             };
             match self.0.store.append(append).await {
