@@ -371,7 +371,7 @@ impl Engine {
 }
 
 /// Why what a run does not ask any more cannot be answered.
-pub(crate) fn stale(run: &Run, asked: Seq) -> Fault {
+pub fn stale(run: &Run, asked: Seq) -> Fault {
     let point = |seq: Seq| Checkpoint {
         run: run.id.clone(),
         seq,

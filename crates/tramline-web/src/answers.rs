@@ -10,7 +10,7 @@ use tramline_core::ids::{Checkpoint, RunId};
 use tramline_core::journal::{Answer, Budget, Pause};
 use tramline_core::{Str, question};
 use tramline_engine::audit::Note;
-use tramline_engine::{Fault, Owner, Said};
+use tramline_engine::{Owner, Said};
 
 /// What somebody says to a question.
 #[derive(Debug, Deserialize)]
@@ -37,11 +37,10 @@ pub(crate) struct Ended {
 
 pub(crate) async fn answer(
     State(desk): State<Desk>,
-    owner: Option<Extension<Owner>>,
+    Extension(owner): Extension<Owner>,
     Path(checkpoint): Path<String>,
     Json(given): Json<Given>,
 ) -> Result<Json<Told>, Wrong> {
-    let owner = owner.map(|owner| owner.0).unwrap_or_default();
     let asked: Checkpoint = checkpoint.parse()?;
     let by = name(&owner, given.by.as_deref());
     let came = settle(&desk, &owner, &asked, &given, by.clone()).await;
@@ -51,11 +50,10 @@ pub(crate) async fn answer(
 
 pub(crate) async fn abort(
     State(desk): State<Desk>,
-    owner: Option<Extension<Owner>>,
+    Extension(owner): Extension<Owner>,
     Path(run): Path<String>,
     Json(given): Json<Ended>,
 ) -> Result<Json<Told>, Wrong> {
-    let owner = owner.map(|owner| owner.0).unwrap_or_default();
     let run: RunId = run.parse()?;
     let by = name(&owner, given.by.as_deref());
     let came = end(&desk, &owner, &run, by.clone(), given.why.clone()).await;
@@ -82,15 +80,9 @@ async fn settle(
 ) -> Result<Told, Wrong> {
     let run = told::load(&desk.engine, owner, &asked.run).await?.run;
     let Some(pause) = run.pauses.get(&asked.seq) else {
-        let point = |seq: &u64| Checkpoint {
-            run: run.id.clone(),
-            seq: *seq,
-        };
-        let current = run.pauses.keys().map(point).collect();
-        let asked = asked.clone();
         return Err(match run.outcome {
             Some(_) => tramline_engine::over(&run).into(),
-            None => Fault::Stale { asked, current }.into(),
+            None => tramline_engine::stale(&run, asked.seq).into(),
         });
     };
     let said = Said {

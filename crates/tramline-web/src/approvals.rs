@@ -13,9 +13,8 @@ const RUNS_MAX: usize = 200;
 
 pub(crate) async fn list(
     State(desk): State<Desk>,
-    owner: Option<Extension<Owner>>,
+    Extension(owner): Extension<Owner>,
 ) -> Result<Json<Told>, Wrong> {
-    let owner = owner.map(|owner| owner.0).unwrap_or_default();
     let waiting = RunFilter {
         status: vec![Status::Paused],
         most: RUNS_MAX,

@@ -20,11 +20,10 @@ pub(crate) struct From {
 
 pub(crate) async fn follow(
     State(desk): State<Desk>,
-    owner: Option<Extension<Owner>>,
+    Extension(owner): Extension<Owner>,
     Path(run): Path<String>,
     Query(from): Query<From>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Wrong> {
-    let owner = owner.map(|owner| owner.0).unwrap_or_default();
     let run: RunId = run.parse()?;
     told::load(&desk.engine, &owner, &run).await?;
     let follow = desk.engine.subscribe(run, from.after);

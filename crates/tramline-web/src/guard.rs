@@ -4,16 +4,19 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use tramline_engine::Owner;
 
 /// What a page may load and where it may be shown: nothing but us.
 const POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
                       frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 /// Lets a request through if it comes from no other place than the one it goes to.
-pub(crate) async fn same_place(request: Request, next: Next) -> Response {
+pub(crate) async fn same_place(mut request: Request, next: Next) -> Response {
     if let Err(says) = check(request.method(), request.headers()) {
         return (StatusCode::FORBIDDEN, says).into_response();
     }
+    // Where there are no names, everything is nobody's.
+    request.extensions_mut().get_or_insert_default::<Owner>();
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     for (name, value) in [

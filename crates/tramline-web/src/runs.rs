@@ -49,10 +49,9 @@ impl Wanted {
 
 pub(crate) async fn list(
     State(desk): State<Desk>,
-    owner: Option<Extension<Owner>>,
+    Extension(owner): Extension<Owner>,
     Query(wanted): Query<Wanted>,
 ) -> Result<Json<Told>, Wrong> {
-    let owner = owner.map(|owner| owner.0).unwrap_or_default();
     let mut filter = wanted.filter()?;
     let most = filter.most;
     let (mut rows, mut looked) = (Vec::new(), 0);
@@ -77,22 +76,20 @@ pub(crate) async fn list(
 
 pub(crate) async fn one(
     State(desk): State<Desk>,
-    owner: Option<Extension<Owner>>,
+    Extension(owner): Extension<Owner>,
     Path(run): Path<String>,
 ) -> Result<Json<Told>, Wrong> {
     let run: RunId = run.parse()?;
-    let owner = owner.map(|owner| owner.0).unwrap_or_default();
     let loaded = told::load(&desk.engine, &owner, &run).await?;
     Ok(Json(told::standing(&loaded.run)))
 }
 
 pub(crate) async fn trace(
     State(desk): State<Desk>,
-    owner: Option<Extension<Owner>>,
+    Extension(owner): Extension<Owner>,
     Path(run): Path<String>,
 ) -> Result<Json<Told>, Wrong> {
     let run: RunId = run.parse()?;
-    let owner = owner.map(|owner| owner.0).unwrap_or_default();
     let loaded = told::load(&desk.engine, &owner, &run).await?;
     let trace = Trace::of(&run, &loaded.run.graph, &loaded.entries);
     Ok(Json(serde_json::to_value(trace).unwrap_or_default()))

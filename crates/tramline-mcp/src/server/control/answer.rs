@@ -9,7 +9,7 @@ use super::wrong::Wrong;
 use rmcp::model::CallToolResponse;
 use tramline_core::journal::{Answer, Budget, Pause};
 use tramline_core::{Value, question};
-use tramline_engine::{Said, over};
+use tramline_engine::{Said, over, stale};
 
 const TOOL: &str = "approval_response";
 
@@ -32,7 +32,7 @@ async fn respond(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
         return Err(over(&run).into());
     }
     let Some(pause) = run.pauses.get(&asked.seq) else {
-        return Err(read::stale(&run, asked));
+        return Err(stale(&run, asked.seq).into());
     };
     let answer = said(arguments, pause).map_err(|wrong| wrong.of(&run.id))?;
     let why = read::text(arguments, "feedback").filter(|text| !text.is_empty());

@@ -12,7 +12,7 @@ use tramline_core::Value;
 use tramline_core::ids::{Checkpoint, Seq};
 use tramline_core::journal::Answer;
 use tramline_core::run::Run;
-use tramline_engine::{Said, over};
+use tramline_engine::{Said, over, stale};
 
 const TOOL: &str = "continue";
 
@@ -59,7 +59,7 @@ fn waits_at(run: &Run, named: Option<&Checkpoint>) -> Result<Vec<Seq>, Wrong> {
     if let Some(named) = named
         && !run.pauses.contains_key(&named.seq)
     {
-        return Err(read::stale(run, named.clone()));
+        return Err(stale(run, named.seq).into());
     }
     if let Some((seq, pause)) = run.pauses.iter().find(|(_, pause)| is_decision(pause)) {
         let says = tramline_core::question::says(&run.graph, pause);

@@ -7,10 +7,9 @@ use tramline_core::flaw::{Flaw, Severity};
 use tramline_core::formats::yaml_graph::Document;
 use tramline_core::formats::{self, Elsewhere, Format, Hint, json_dag};
 use tramline_core::graph::Graph;
-use tramline_core::ids::{BadId, Checkpoint, RunId, Seq};
-use tramline_core::run::Run;
+use tramline_core::ids::{BadId, Checkpoint, RunId};
 use tramline_core::{Str, Value};
-use tramline_engine::{Fault, Loaded};
+use tramline_engine::Loaded;
 
 /// Larger documents are refused before they are read.
 const DOCUMENT_BYTES_MAX: usize = 4 << 20;
@@ -43,21 +42,6 @@ pub(super) fn checkpoint(arguments: &Value, run: &RunId) -> Result<Option<Checkp
         return Err(Wrong::params(message).of(run).with("checkpoint_id", id));
     }
     Ok(Some(point))
-}
-
-/// Why a checkpoint cannot be answered that is not the one a run waits at.
-pub(super) fn stale(run: &Run, asked: Checkpoint) -> Wrong {
-    let current = points(run);
-    Fault::Stale { asked, current }.into()
-}
-
-/// Where a run waits.
-pub(super) fn points(run: &Run) -> Vec<Checkpoint> {
-    let point = |seq: &Seq| Checkpoint {
-        run: run.id.clone(),
-        seq: *seq,
-    };
-    run.pauses.keys().map(point).collect()
 }
 
 /// The workflow that a command is about, if it is this caller's.

@@ -86,11 +86,7 @@ fn question_of<'r>(run: &'r Run, about: &About) -> Result<(Checkpoint, &'r Pause
     if let About::Question(asked) = about {
         return match run.pauses.get(&asked.seq) {
             Some(pause) => Ok((asked.clone(), pause)),
-            None => {
-                let current = run.pauses.keys().map(|seq| point(*seq)).collect();
-                let asked = asked.clone();
-                Err(tramline_engine::Fault::Stale { asked, current }.into())
-            }
+            None => Err(tramline_engine::stale(run, asked.seq).into()),
         };
     }
     let open: Vec<_> = run.pauses.iter().collect();
