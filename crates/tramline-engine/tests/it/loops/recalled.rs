@@ -170,3 +170,34 @@ async fn a_step_that_must_be_agreed_to_waits_and_is_told_of_afterwards() {
     assert_eq!(place.called(), ["m:wipe"]);
     assert_eq!(done.results[0].output, Value::from(json!({"all": true})));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn requests_of_one_conversation_at_once_lose_nothing() {
+    let place = Place::new();
+    let runner = place.runner();
+    let say = |number: usize| {
+        let runner = runner.clone();
+        let request = Request::new(format!("message {number}"));
+        let request = request.session("s").plan(json!([]));
+        tokio::spawn(async move { runner.run(request).await.unwrap() })
+    };
+    for said in (0..40).map(say).collect::<Vec<_>>() {
+        said.await.unwrap();
+    }
+    let kept = place
+        .store
+        .get("messages", "\u{1f}s")
+        .await
+        .unwrap()
+        .unwrap();
+    let kept: Json = serde_json::from_slice(&kept).unwrap();
+    let mut said: Vec<_> = kept
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["content"].to_string())
+        .collect();
+    said.sort();
+    said.dedup();
+    assert_eq!(said.len(), 40);
+}
