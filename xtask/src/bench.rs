@@ -1,4 +1,4 @@
-//! `cargo xtask bench` of `engine`, `expr`, `graphs`, `control`, `search`: build what is measured as it is
+//! `cargo xtask bench` of `engine`, `expr`, `graphs`, `control`, `loop`, `search`: build what is measured as it is
 //! shipped, and measure it.
 
 use crate::{paths, setup, shell};
@@ -6,7 +6,7 @@ use anyhow::{Result, bail, ensure};
 use std::process::Command;
 
 /// What can be measured.
-const SUBJECTS: &[&str] = &["engine", "expr", "graphs", "control", "search"];
+const SUBJECTS: &[&str] = &["engine", "expr", "graphs", "control", "loop", "search"];
 
 /// Engines that keep checkpoints, which ours is measured next to.
 const ENGINES: &[&str] = &[
@@ -25,6 +25,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         Some((subject, rest)) if subject == "expr" => expr(rest),
         Some((subject, rest)) if subject == "graphs" => graphs(rest),
         Some((subject, rest)) if subject == "control" => control(rest),
+        Some((subject, rest)) if subject == "loop" => looping(rest),
         Some((subject, rest)) if subject == "search" => search(rest),
         Some((other, _)) => bail!("there is nothing called `{other}` to measure; {}", known()),
         None => bail!("name what to measure; {}", known()),
@@ -134,6 +135,16 @@ fn control(arguments: &[String]) -> Result<()> {
             .arg(python)
             .args(arguments),
     )
+}
+
+fn looping(arguments: &[String]) -> Result<()> {
+    let what = "build --quiet --release --package tramline-bench --no-default-features \
+                --features loop --bin tramline-bench-loop";
+    shell::run(&mut shell::cargo(
+        &what.split_whitespace().collect::<Vec<_>>(),
+    ))?;
+    let measures = paths::target().join("release/tramline-bench-loop");
+    shell::run(Command::new(measures).args(arguments))
 }
 
 fn search(arguments: &[String]) -> Result<()> {
