@@ -10,6 +10,8 @@ use crate::seams::{Embedder, Store};
 use std::sync::Arc;
 use tramline_core::{Map, Value};
 
+mod meanings;
+
 /// Under what messages are kept.
 const KIND: &str = "messages";
 /// So many messages of one conversation are kept; the oldest go first.
@@ -56,7 +58,9 @@ pub(super) async fn recall(
     let all = &all[all.len().saturating_sub(SEARCHED_MAX)..];
     let texts: Vec<_> = all.iter().map(|message| content(message)).collect();
     let said = request.last();
-    let (meaning, found) = match means(embedder, said, &texts).await {
+    let key = request.session.as_ref().map(|session| key(owner, session));
+    let nearest = meanings::nearest(store, embedder, key.as_deref(), said, &texts);
+    let (meaning, found) = match nearest.await {
         Some((meaning, found)) => (Some(meaning), found),
         None => (None, planner::near(said, &texts, MATCHES_MAX)),
     };
@@ -65,44 +69,6 @@ pub(super) async fn recall(
         matches: found.into_iter().map(|hit| told(all, hit)).collect(),
         meaning,
     })
-}
-
-/// What is said and which of the texts mean nearly the same; nothing without an embedder, or if it
-/// fails: words serve too.
-async fn means(
-    embedder: Option<&Arc<dyn Embedder>>,
-    said: &str,
-    texts: &[&str],
-) -> Option<(Vec<f32>, Vec<(usize, f64)>)> {
-    let embedder = embedder.filter(|_| !said.is_empty())?;
-    let all: Vec<String> = std::iter::once(said)
-        .chain(texts.iter().copied())
-        .map(str::to_owned)
-        .collect();
-    let mut vectors = Vec::new();
-    for batch in all.chunks(embedder.batch_max().max(1)) {
-        vectors.extend(embedder.embed(batch.to_vec()).await.ok()?);
-    }
-    let meaning = vectors.first()?.clone();
-    let near = vectors
-        .iter()
-        .skip(1)
-        .map(|vector| likeness(&meaning, vector));
-    let mut found: Vec<_> = near.enumerate().collect();
-    found.retain(|(_, likeness)| *likeness >= LIKENESS_MIN);
-    found.sort_by(|(at, a), (other, b)| b.total_cmp(a).then_with(|| other.cmp(at)));
-    found.truncate(MATCHES_MAX);
-    Some((meaning, found))
-}
-
-/// The cosine of the angle between two vectors.
-fn likeness(one: &[f32], other: &[f32]) -> f64 {
-    let dot = |a: &[f32], b: &[f32]| -> f64 {
-        let pairs = a.iter().zip(b);
-        pairs.map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
-    };
-    let length = (dot(one, one) * dot(other, other)).sqrt();
-    dot(one, other) / length.max(f64::MIN_POSITIVE)
 }
 
 /// A message with how near it is.

@@ -34,7 +34,10 @@ fn an_intent_that_nobody_could_plan_is_planned_by_the_agent() {
     assert_eq!(refused["isError"], true);
     let error = &refused["structuredContent"]["error"];
     assert_eq!(error["data"]["handle"], told["handle"], "{error}");
-    assert!(error.to_string().contains("did you mean `get-sum`?"), "{error}");
+    assert!(
+        error.to_string().contains("did you mean `get-sum`?"),
+        "{error}"
+    );
     let steps = json!([{"id": "a", "tool": "all:get-sum", "args": {"a": 20, "b": 22}},
         {"id": "b", "tool": "all:echo", "args": {"message": "it is $OUTPUT[a]"}}]);
     let done = give(steps.clone());

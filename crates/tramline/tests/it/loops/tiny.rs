@@ -55,7 +55,15 @@ fn a_tiny_model_plans_and_its_plan_is_done() {
     let request = json!({"messages": [{"role": "user", "content": "Add 2 and 3 with all:get-sum."}],
         "availableTools": ["all:get-sum"], "on_error": "stop"});
     let told = client.call("run_loop", &request)["structuredContent"].clone();
+    let mut summed = json!({"messages": request["messages"], "plan": told["data"]["plan"]});
+    let steps = summed["plan"].as_array_mut().unwrap();
+    steps.truncate(1);
+    steps.push(json!({"id": "end", "tool": "finalize_summary", "args": {}}));
+    let summed = client.call("run_loop", &summed)["structuredContent"].clone();
     client.close();
+    assert_eq!(summed["status"], "complete", "{summed}");
+    let summary = summed["data"]["summaryMessage"].as_str().unwrap();
+    assert!(!summary.trim().is_empty(), "{summed}");
     assert_eq!(told["planner"], "model", "{told}");
     assert!(told["usage"]["tokens"].as_u64().unwrap() > 0, "{told}");
     assert_eq!(told["status"], "complete", "{told}");
