@@ -13,9 +13,9 @@ use anyhow::{Context, Result, bail, ensure};
 use report::{Aim, Report};
 use std::sync::Arc;
 use std::time::Instant;
-use tramline_engine::loop_runner::{LoopRunner, Request};
-use tramline_engine::{Engine, Options};
-use tramline_store::Sqlite;
+use tramline::engine::loop_runner::{LoopRunner, Request};
+use tramline::engine::{Engine, Options};
+use tramline::store::Sqlite;
 
 #[path = "../../report.rs"]
 mod report;

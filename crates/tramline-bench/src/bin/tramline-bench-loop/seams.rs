@@ -2,10 +2,10 @@
 
 use async_trait::async_trait;
 use std::sync::Arc;
-use tramline_core::Value;
-use tramline_core::failure::Failure;
-use tramline_core::ids::ToolName;
-use tramline_engine::seams::{
+use tramline::core::Value;
+use tramline::core::failure::Failure;
+use tramline::core::ids::ToolName;
+use tramline::engine::seams::{
     Answer, Call, Hints, Listed, Listing, Model, Prompt, Source, Tool, Tools,
 };
 
@@ -66,7 +66,7 @@ impl Tools for Nothing {
 
     async fn find(&self, tool: &ToolName) -> Result<Arc<Tool>, Failure> {
         let missing = || {
-            use tramline_core::failure::FailureKind;
+            use tramline::core::failure::FailureKind;
             Failure::new(FailureKind::Unavailable, format!("there is no {tool}"))
         };
         self.named(tool).ok_or_else(missing)
