@@ -1,4 +1,4 @@
-//! `cargo xtask bench` of `engine`, `expr`, `graphs`, `control`, `search`: build what is measured as it is
+//! `cargo xtask bench` of `engine`, `telemetry`, `expr`, `graphs`, `control`, `search`: build what is measured as it is
 //! shipped, and measure it.
 
 use crate::{paths, setup, shell};
@@ -6,7 +6,7 @@ use anyhow::{Result, bail, ensure};
 use std::process::Command;
 
 /// What can be measured.
-const SUBJECTS: &[&str] = &["engine", "expr", "graphs", "control", "search"];
+const SUBJECTS: &[&str] = &["engine", "telemetry", "expr", "graphs", "control", "search"];
 
 /// Engines that keep checkpoints, which ours is measured next to.
 const ENGINES: &[&str] = &[
@@ -22,6 +22,10 @@ const PEER: (&str, &str) = ("mcpgraph", "0.1.23");
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     match arguments.split_first() {
         Some((subject, rest)) if subject == "engine" => engine(rest),
+        Some((subject, rest)) if subject == "telemetry" => {
+            let part = [subject.clone()];
+            engine(&[&part, rest].concat())
+        }
         Some((subject, rest)) if subject == "expr" => expr(rest),
         Some((subject, rest)) if subject == "graphs" => graphs(rest),
         Some((subject, rest)) if subject == "control" => control(rest),

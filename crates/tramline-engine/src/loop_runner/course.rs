@@ -5,6 +5,7 @@ use super::request::Request;
 use super::response::{By, StepResult};
 use tramline_core::formats::tool_plan::Plan;
 use tramline_core::ids::RunId;
+use tramline_core::upstream::Upstream;
 use tramline_core::{Map, Str, Value};
 
 /// A plan that failed is made anew so often.
@@ -28,6 +29,8 @@ pub struct Course {
     /// What planning took.
     pub(super) tokens: u64,
     pub(super) problems: Vec<String>,
+    /// The span that planning belongs to; not written down, since it is of this process.
+    pub(super) upstream: Option<Upstream>,
 }
 
 impl Course {
@@ -142,6 +145,7 @@ impl Course {
             replans: number("replans"),
             tokens: number("tokens"),
             problems: texts("problems").map(str::to_owned).collect(),
+            upstream: None,
         })
     }
 }

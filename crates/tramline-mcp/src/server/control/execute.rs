@@ -57,6 +57,7 @@ async fn run(means: &Means, arguments: &Value, document: &Document) -> Result<Ca
     start.session = read::text(arguments, "session_id").map(Into::into);
     start.origin = means.shared.conduct.origin.clone();
     start.owner = means.caller().name;
+    start.upstream = means.upstream();
     start.ttl_ms = means.shared.conduct.ttl_ms();
     start.budget = match arguments.get("budget") {
         None => None,
