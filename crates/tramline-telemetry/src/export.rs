@@ -32,6 +32,8 @@ pub(crate) struct Exporter {
 struct Shared {
     queue: Mutex<Queue>,
     word: Condvar,
+    /// Rung when nobody sends any more.
+    over: Condvar,
     most: usize,
     /// So many are worth waking the thread for.
     batch: usize,
@@ -42,6 +44,8 @@ struct Shared {
 struct Queue {
     spans: VecDeque<Span>,
     closing: bool,
+    /// Whether nobody sends any more.
+    over: bool,
 }
 
 /// What the thread works with.
@@ -65,6 +69,7 @@ impl Exporter {
         let shared = Arc::new(Shared {
             queue: Mutex::default(),
             word: Condvar::new(),
+            over: Condvar::new(),
             most,
             batch,
             metrics: Arc::clone(metrics),
@@ -80,7 +85,10 @@ impl Exporter {
         let (tell, done) = watch::channel(false);
         let thread = std::thread::Builder::new().name("telemetry".into());
         let spawned = thread.spawn(move || {
+            let shared = Arc::clone(&sender.shared);
             sender.work();
+            shared.queue().over = true;
+            shared.over.notify_all();
             tell.send_replace(true);
         });
         match spawned {
@@ -117,10 +125,18 @@ impl Exporter {
     }
 }
 
+/// Whoever ends without a word still gets sent what it did: a command that fails half-way is the one
+/// that is looked for.
 impl Drop for Exporter {
     fn drop(&mut self) {
-        self.shared.queue().closing = true;
+        let mut queue = self.shared.queue();
+        // Who closed it has waited.
+        if std::mem::replace(&mut queue.closing, true) {
+            return;
+        }
         self.shared.word.notify_one();
+        let waits = |queue: &mut Queue| !queue.over;
+        let _ = self.shared.over.wait_timeout_while(queue, CLOSE_MAX, waits);
     }
 }
 
