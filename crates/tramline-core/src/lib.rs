@@ -27,6 +27,7 @@ pub mod step;
 pub mod text;
 pub mod todo;
 pub mod trace;
+pub mod upstream;
 pub mod workflow;
 
 /// The expression languages, for whoever evaluates outside of a run.

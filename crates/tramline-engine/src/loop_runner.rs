@@ -12,6 +12,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tramline_core::formats::tool_plan::Plan;
 use tramline_core::ids::RunId;
+use tramline_core::upstream::Upstream;
 use tramline_core::{Str, Value};
 
 mod ask;
@@ -53,6 +54,8 @@ pub struct Terms {
     pub ttl_ms: Option<u64>,
     /// Fires when nobody wants the answer any more; the run under way is aborted.
     pub cancel: CancellationToken,
+    /// The span of its caller's that it belongs to.
+    pub upstream: Option<Upstream>,
 }
 
 impl LoopRunner {
@@ -83,6 +86,7 @@ impl LoopRunner {
         let store = self.engine.store();
         let recalled = memory::recall(store, embedder, owner, &request).await?;
         let mut course = Course::new(request, recalled);
+        course.upstream = terms.upstream.clone();
         let plan = match course.request.plan.clone() {
             Some(given) => match Plan::from_value(&given) {
                 Ok(plan) => Some((plan, By::Caller)),

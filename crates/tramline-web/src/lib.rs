@@ -7,6 +7,7 @@ mod answers;
 mod approvals;
 mod events;
 mod guard;
+mod metrics;
 mod page;
 mod runs;
 mod told;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use tramline_engine::Engine;
 use tramline_engine::audit::Notebook;
 
+pub use metrics::{Written, metrics};
 pub use tramline_engine::Owner;
 
 /// What every route works with.

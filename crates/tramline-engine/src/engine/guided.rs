@@ -209,6 +209,9 @@ impl Inner {
                 })
             })?;
         }
+        if let Some(observer) = self.observer() {
+            observer.walked(walk, &entries);
+        }
         Ok(())
     }
 }

@@ -5,6 +5,7 @@ use super::request::Request;
 use super::response::{By, StepResult};
 use tramline_core::formats::tool_plan::{Plan, Planned};
 use tramline_core::ids::RunId;
+use tramline_core::upstream::Upstream;
 use tramline_core::{Map, Str, Value};
 
 /// A plan that failed is made anew so often.
@@ -32,6 +33,8 @@ pub struct Course {
     pub(super) workflow: Option<Value>,
     /// The steps of earlier plans that succeeded, where the plan is to be saved.
     pub(super) kept: Vec<Planned>,
+    /// The span that planning belongs to; not written down, since it is of this process.
+    pub(super) upstream: Option<Upstream>,
 }
 
 impl Course {
@@ -155,6 +158,7 @@ impl Course {
                 .and_then(|kept| Plan::from_value(kept).ok())
                 .map(|plan| plan.steps)
                 .unwrap_or_default(),
+            upstream: None,
         })
     }
 }

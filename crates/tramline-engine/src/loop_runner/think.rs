@@ -7,8 +7,8 @@ use super::request::Request;
 use super::response::By;
 use super::{LoopRunner, candidates, check, prompt};
 use crate::fault::Fault;
-use crate::planner;
-use crate::seams::{Message, Model, Role, Tool};
+use crate::seams::{Message, Model, Role, Thought, Tool};
+use crate::{clock, planner};
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_core::Value;
@@ -29,7 +29,7 @@ impl LoopRunner {
     ) -> Option<(Plan, By)> {
         if let Some(model) = &self.model {
             let shown = candidates::candidates(&self.engine, &course.request, tools).await;
-            match by_model(model, course, (tools, &shown), before).await {
+            match self.observed(model, course, (tools, &shown), before).await {
                 Ok(plan) => return Some((plan, By::Model)),
                 Err(why) => course.problems.push(why),
             }
@@ -38,6 +38,35 @@ impl LoopRunner {
             return None;
         }
         by_words(course, tools).map(|plan| (plan, By::Words))
+    }
+
+    /// Asks the model, and tells the observer, if there is one, what came of it.
+    async fn observed(
+        &self,
+        model: &Arc<dyn Model>,
+        course: &mut Course,
+        tools: (&[Arc<Tool>], &[Arc<Tool>]),
+        before: Option<&Plan>,
+    ) -> Result<Plan, String> {
+        let Some(observer) = self.engine.options().observer.clone() else {
+            return by_model(model, course, tools, before).await;
+        };
+        let (began_ms, tokens) = (clock::now_ms(), course.tokens);
+        let within = course.upstream.take();
+        let span = observer.planning(within.as_ref());
+        course.upstream = Some(span.clone());
+        let plan = by_model(model, course, tools, before).await;
+        observer.planned(&Thought {
+            span: &span,
+            within: within.as_ref(),
+            by: By::Model.as_str(),
+            began_ms,
+            tokens: course.tokens.saturating_sub(tokens),
+            failure: plan.as_ref().err().map(String::as_str),
+        });
+        // What follows stands beside the plan; where nobody called, below it, to be found with it.
+        course.upstream = within.or(Some(span));
+        plan
     }
 
     /// The model's plan for a wish, with nothing wrong about it and every tool named with its server;
@@ -77,6 +106,7 @@ async fn by_model(
     before: Option<&Plan>,
 ) -> Result<Plan, String> {
     let mut prompt = prompt::prompt(course, shown, before);
+    prompt.upstream = course.upstream.clone();
     let mut lenient = None;
     for _ in 0..ASKED_MAX {
         let most = course.request.budget.and_then(|budget| budget.tokens);

@@ -170,6 +170,7 @@ impl Server {
             key: call.key,
             cancel: call.cancel,
             progress: call.progress,
+            upstream: call.upstream,
         };
         Ok((request, Patience::new(idle, self.options.call_total_max)))
     }

@@ -6,7 +6,7 @@
 
 use super::caller::Caller;
 use super::seal::State;
-use super::{Shared, control, debug, library, log, loop_tools, reply, sop};
+use super::{Shared, control, debug, library, log, loop_tools, reply, sop, upstream};
 use rmcp::model::{
     CallToolResponse, CallToolResult, InputResponses, JsonObject, Tool, ToolAnnotations,
 };
@@ -17,6 +17,7 @@ use std::sync::Arc;
 use tramline_core::ids::{Checkpoint, RunId};
 use tramline_core::schema::Checker;
 use tramline_core::text::nearest;
+use tramline_core::upstream::Upstream;
 use tramline_core::{Map, Value};
 use tramline_engine::seams::Hints;
 use tramline_engine::{Engine, Fault};
@@ -117,6 +118,11 @@ impl Means {
     /// Who calls.
     pub(super) fn caller(&self) -> Caller {
         Caller::of(&self.context)
+    }
+
+    /// The span of the caller's that the call belongs to.
+    pub(super) fn upstream(&self) -> Option<Upstream> {
+        upstream::of(&self.context)
     }
 
     /// Refuses arguments that name a run of another: to this caller there is no such run.

@@ -8,6 +8,7 @@ use reload::Stage;
 use saved::Shown;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 use tramline_core::run::Run;
@@ -63,12 +64,16 @@ pub(super) struct Serve {
     /// Keep serving what the files said at start, whatever becomes of them
     #[arg(long)]
     no_reload: bool,
+    /// Serve metrics at /metrics, as Prometheus reads them
+    #[arg(long, requires = "http")]
+    metrics: bool,
     #[command(flatten)]
     reach: Reach,
 }
 
 pub(super) async fn main(common: Common, verb: Serve) -> Done {
-    let config = common.config(&verb.reach)?;
+    let mut config = common.config(&verb.reach)?;
+    config.telemetry.prometheus |= verb.metrics;
     let http = callers(&verb)?;
     let prints = (!verb.no_reload).then(|| reload::prints(&verb.files, &config));
     let readings = Readings::read(&verb.files, &config).map_err(|unusable| {
@@ -121,7 +126,7 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
     };
     let attending = stage.attend(readings, prints);
     tokio::spawn(stop.clone().run_until_cancelled_owned(attending));
-    serve(server, http, &house.engine, stop).await?;
+    serve(server, http, &house, stop).await?;
     house.close().await;
     Ok(Exit::Done)
 }
@@ -194,7 +199,7 @@ async fn sweep(engine: Engine, keep: Retention) {
 async fn serve(
     server: Server,
     http: Option<Http>,
-    engine: &Engine,
+    house: &wire::House,
     stop: CancellationToken,
 ) -> Result<(), Stopped> {
     let Some(http) = http else {
@@ -203,8 +208,14 @@ async fn serve(
             () = stop.cancelled() => Ok(()),
         };
     };
+    let mut guarded = tramline_web::api(&house.engine);
+    let telemetry = house.telemetry.clone().filter(|it| it.has_text());
+    if let Some(telemetry) = telemetry {
+        let written = Arc::new(move |paused| telemetry.text(paused));
+        guarded = guarded.merge(tramline_web::metrics(&house.engine, written));
+    }
     let beside = Beside {
-        guarded: tramline_web::api(engine),
+        guarded,
         open: tramline_web::studio(),
     };
     let listening = server

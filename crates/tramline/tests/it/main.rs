@@ -29,4 +29,5 @@ mod serving;
 mod settings;
 mod sop;
 mod support;
+mod telemetry;
 mod unruly;

@@ -62,8 +62,12 @@ impl Engine {
             true => Turn::default(),
             false => navigate::call(walk, pass.clone()),
         };
-        let (turn, number) = self
-            .navigate(id, decide, |walk, turn| (turn.clone(), walk.calls))
+        let (turn, number, upstream) = self
+            .navigate(id, decide, |walk, turn| {
+                let observer = self.0.observer();
+                let upstream = observer.and_then(|it| it.beneath_walk(walk, walk.calls));
+                (turn.clone(), walk.calls, upstream)
+            })
             .await?;
         if let Some(refusal) = turn.refusal {
             return Ok(Went::Refused(refusal));
@@ -71,26 +75,9 @@ impl Engine {
         if turn.events.is_empty() {
             return Ok(Went::InDoubt(tool));
         }
-        let answer = self.leave(id, number, tool, call.arguments, cancel).await;
-        let answer = match answer {
-            Ok(output) => Ok(self.redacted(output).await),
-            Err(failure) => Err(failure),
-        };
-        self.returned(id, number, &answer).await?;
-        Ok(Went::Through(answer, turn.warning))
-    }
-
-    async fn leave(
-        &self,
-        id: &RunId,
-        number: u32,
-        tool: ToolName,
-        arguments: Value,
-        cancel: CancellationToken,
-    ) -> Result<Value, Failure> {
         let attempt = Attempt {
             tool,
-            arguments: match arguments {
+            arguments: match call.arguments {
                 Value::Null => tramline_core::Map::new().into(),
                 other => other,
             },
@@ -98,8 +85,15 @@ impl Engine {
             timeout: self.0.options.call_timeout,
             most: None,
             cancel,
+            upstream,
         };
-        perform::attempt(self.0.tools.clone(), attempt).await
+        let answer = perform::attempt(self.0.tools.clone(), attempt).await;
+        let answer = match answer {
+            Ok(output) => Ok(self.redacted(output).await),
+            Err(failure) => Err(failure),
+        };
+        self.returned(id, number, &answer).await?;
+        Ok(Went::Through(answer, turn.warning))
     }
 
     async fn returned(

@@ -63,6 +63,7 @@ async fn run(
     start.session = read::text(arguments, "session_id").map(Into::into);
     start.origin = means.shared.conduct.origin.clone();
     start.owner = means.caller().name;
+    start.upstream = means.upstream();
     start.ttl_ms = means.shared.conduct.ttl_ms();
     start.budget = match arguments.get("budget") {
         None => None,

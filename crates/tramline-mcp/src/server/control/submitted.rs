@@ -29,6 +29,7 @@ pub(in super::super) fn terms(means: &Means) -> Terms {
         origin: means.shared.conduct.origin.clone(),
         ttl_ms: means.shared.conduct.ttl_ms(),
         cancel: means.context.ct.clone(),
+        upstream: means.upstream(),
     }
 }
 

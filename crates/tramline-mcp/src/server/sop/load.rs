@@ -159,6 +159,7 @@ async fn fetch(engine: &Engine, place: &str) -> Result<String, Failure> {
         timeout: READ_MAX,
         cancel: CancellationToken::new(),
         progress: None,
+        upstream: None,
     };
     let answer = engine.tools().call(call).await?;
     let text = answer.get("content").or_else(|| answer.get("body"));
