@@ -1,4 +1,4 @@
-//! `cargo xtask bench` of `engine`, `expr`, `graphs`, `control`, `search`: build what is measured as it is
+//! `cargo xtask bench` of `engine`, `expr`, `graphs`, `control`, `search`, `sop`: build what is measured as it is
 //! shipped, and measure it.
 
 use crate::{paths, setup, shell};
@@ -6,7 +6,7 @@ use anyhow::{Result, bail, ensure};
 use std::process::Command;
 
 /// What can be measured.
-const SUBJECTS: &[&str] = &["engine", "expr", "graphs", "control", "search"];
+const SUBJECTS: &[&str] = &["engine", "expr", "graphs", "control", "search", "sop"];
 
 /// Engines that keep checkpoints, which ours is measured next to.
 const ENGINES: &[&str] = &[
@@ -26,6 +26,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         Some((subject, rest)) if subject == "graphs" => graphs(rest),
         Some((subject, rest)) if subject == "control" => control(rest),
         Some((subject, rest)) if subject == "search" => search(rest),
+        Some((subject, rest)) if subject == "sop" => sop(rest),
         Some((other, _)) => bail!("there is nothing called `{other}` to measure; {}", known()),
         None => bail!("name what to measure; {}", known()),
     }
@@ -65,6 +66,16 @@ fn expr(arguments: &[String]) -> Result<()> {
             .args(arguments)
             .env("NODE_PATH", modules),
     )
+}
+
+fn sop(arguments: &[String]) -> Result<()> {
+    let what = "build --quiet --release --package tramline-bench --no-default-features \
+                --features sop --bin tramline-bench-sop";
+    shell::run(&mut shell::cargo(
+        &what.split_whitespace().collect::<Vec<_>>(),
+    ))?;
+    let program = paths::target().join("release/tramline-bench-sop");
+    shell::run(Command::new(program).args(arguments))
 }
 
 fn graphs(arguments: &[String]) -> Result<()> {

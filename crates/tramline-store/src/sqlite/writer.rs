@@ -3,12 +3,15 @@
 //! Nothing is delayed to make a group larger: while one group is being synced, the next gathers.
 
 use super::desk::Desks;
+use super::documents;
 use super::faults::{Trouble, plain_fault};
 use super::place::Place;
 use super::watch::Ticks;
 use rusqlite::Connection;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tramline_engine::seams::StoreFault;
 
@@ -24,11 +27,16 @@ const GROUP_JOBS_MAX: usize = 1_024;
 /// Bytes in one group, so that nobody waits long for a large neighbour.
 const GROUP_BYTES_MAX: usize = 8 * 1024 * 1024;
 
+/// What was answered before it was synced is synced after so long at the latest.
+const SYNC_WITHIN: Duration = Duration::from_millis(50);
+
 /// Whether work must survive a power cut once it is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Care {
     /// It must: a disk sync before the answer.
     Durable,
+    /// It must soon after: the answer waits only until the operating system has it.
+    Soon,
     /// It means nothing once the processes of today are gone: no sync of its own.
     Passing,
 }
@@ -175,14 +183,21 @@ fn stopped() -> StoreFault {
 fn write_groups(desks: &Desks, ticks: &Ticks, mut waiting: mpsc::Receiver<Queued>) {
     let mut synced = true;
     let mut group = Vec::new();
-    while let Some(first) = waiting.blocking_recv() {
-        gather(first, &mut waiting, &mut group);
-        let care = group.iter().any(|queued| queued.care == Care::Durable);
+    let mut owed = Owed::default();
+    loop {
+        match owed.next(&mut waiting) {
+            Next::Over => break,
+            Next::Due => {}
+            Next::Job(first) => gather(*first, &mut waiting, &mut group),
+        }
+        let has = |care| group.iter().any(|queued: &Queued| queued.care == care);
+        let (durable, soon, due) = (has(Care::Durable), has(Care::Soon), owed.is_due());
         let end = desks.write(|conn| {
-            set_sync(conn, care, &mut synced)?;
-            commit(conn, &mut group)
+            set_sync(conn, durable || due, &mut synced)?;
+            commit(conn, &mut group, due)
         });
-        if care && end.is_ok() {
+        owed.settle(durable || due, soon, end.is_ok());
+        if (durable || soon) && end.is_ok() {
             ticks.tick();
         }
         for queued in group.drain(..) {
@@ -191,6 +206,76 @@ fn write_groups(desks: &Desks, ticks: &Ticks, mut waiting: mpsc::Receiver<Queued
     }
     // A log that stays is no harm: the next to open the database reads it.
     let _ = desks.write(|conn| Ok(Place::put_away(conn)?));
+}
+
+/// What the writer does next.
+enum Next {
+    /// This, and what waits with it.
+    Job(Box<Queued>),
+    /// A sync that is owed.
+    Due,
+    /// Nothing more comes.
+    Over,
+}
+
+/// The sync that is owed to work which was answered before it.
+#[derive(Default)]
+struct Owed {
+    since: Option<Instant>,
+    /// Wakes the writer when a sync is due; made with the first one that is owed.
+    clock: Option<Runtime>,
+    /// Whether nobody brings work any more. What is owed then is tried once.
+    is_closing: bool,
+}
+
+impl Owed {
+    fn is_due(&self) -> bool {
+        self.since
+            .is_some_and(|since| since.elapsed() >= SYNC_WITHIN)
+    }
+
+    /// Waits for work, or until a sync is due.
+    fn next(&mut self, waiting: &mut mpsc::Receiver<Queued>) -> Next {
+        let Some(since) = self.since else {
+            return match waiting.blocking_recv() {
+                Some(first) => Next::Job(Box::new(first)),
+                None => Next::Over,
+            };
+        };
+        if self.clock.is_none() {
+            let clock = Builder::new_current_thread().enable_time().build();
+            self.clock = clock.ok();
+        }
+        let Some(clock) = &self.clock else {
+            // Without a clock nothing is owed for long.
+            thread::sleep(SYNC_WITHIN.saturating_sub(since.elapsed()));
+            return Next::Due;
+        };
+        let due = tokio::time::Instant::from_std(since + SYNC_WITHIN);
+        let next = clock.block_on(async { tokio::time::timeout_at(due, waiting.recv()).await });
+        match next {
+            Ok(Some(first)) => Next::Job(Box::new(first)),
+            Ok(None) if self.is_closing => Next::Over,
+            Ok(None) => {
+                self.is_closing = true;
+                thread::sleep(SYNC_WITHIN.saturating_sub(since.elapsed()));
+                Next::Due
+            }
+            Err(_) => Next::Due,
+        }
+    }
+
+    /// Notes what a group came to.
+    fn settle(&mut self, was_synced: bool, had_soon: bool, is_done: bool) {
+        if was_synced && is_done {
+            self.since = None;
+        } else if had_soon && is_done && self.since.is_none() {
+            self.since = Some(Instant::now());
+        } else if was_synced {
+            // The disk is in trouble: the sync is tried again, and not in a tight circle.
+            self.since = self.since.map(|_| Instant::now());
+        }
+    }
 }
 
 fn gather(first: Queued, waiting: &mut mpsc::Receiver<Queued>, group: &mut Vec<Queued>) {
@@ -215,11 +300,16 @@ fn set_sync(conn: &Connection, wanted: bool, is: &mut bool) -> Result<(), Troubl
     Ok(())
 }
 
-fn commit(conn: &Connection, group: &mut [Queued]) -> Result<(), Trouble> {
+fn commit(conn: &Connection, group: &mut [Queued], is_owed: bool) -> Result<(), Trouble> {
     conn.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
     let done = group
         .iter_mut()
         .try_for_each(|queued| queued.job.run(conn))
+        // A commit that changes nothing is not synced.
+        .and_then(|()| match is_owed {
+            true => documents::put(conn, "writer", "synced", &[]),
+            false => Ok(()),
+        })
         .and_then(|()| Ok(conn.prepare_cached("COMMIT")?.execute([])?));
     match done {
         Ok(_) => Ok(()),
