@@ -78,7 +78,7 @@ fn call(shop: &Shop, talk: &mut Talk, tool: &str, arguments: Value) -> Value {
         return told;
     }
     let question = told["checkpoint_id"].as_str().unwrap();
-    let agreed = shop.place.run(&["runs", "approve", question]);
+    let agreed = shop.place.run(&["runs", "approve", question, "--json"]);
     assert!(agreed.out().contains("answered"), "{}", agreed.out());
     say(talk, "sop_call", called)
 }

@@ -152,6 +152,9 @@ async fn approval_response_makes_the_call_and_the_conversation_knows() {
     let done = say(&client, "approval_response", yes).await;
     assert_eq!(done["status"], "complete", "{done}");
     assert_eq!(place.sold(), 1);
+    // The agent asks for the result of what was made meanwhile; that is not another call.
+    assert_eq!(say(&client, "sop_call", sell(4)).await, json!({"sum": 4}));
+    assert_eq!(place.sold(), 1);
     let end = say(&client, "advance", json!({})).await;
     assert_eq!(end["node"]["id"], "END", "{end}");
     let open = engine.walk(&id, |walk| walk.open.len()).await.unwrap();
