@@ -14,6 +14,7 @@ const SUBJECTS: &[&str] = &[
     "control",
     "loop",
     "search",
+    "sop",
 ];
 
 /// Engines that keep checkpoints, which ours is measured next to.
@@ -36,6 +37,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         Some((subject, rest)) if subject == "control" => control(rest),
         Some((subject, rest)) if subject == "loop" => looping(rest),
         Some((subject, rest)) if subject == "search" => search(rest),
+        Some((subject, rest)) if subject == "sop" => sop(rest),
         Some((other, _)) => bail!("there is nothing called `{other}` to measure; {}", known()),
         None => bail!("name what to measure; {}", known()),
     }
@@ -76,6 +78,16 @@ fn expr(arguments: &[String]) -> Result<()> {
             .args(arguments)
             .env("NODE_PATH", modules),
     )
+}
+
+fn sop(arguments: &[String]) -> Result<()> {
+    let what = "build --quiet --release --package tramline-bench --no-default-features \
+                --features sop --bin tramline-bench-sop";
+    shell::run(&mut shell::cargo(
+        &what.split_whitespace().collect::<Vec<_>>(),
+    ))?;
+    let program = paths::target().join("release/tramline-bench-sop");
+    shell::run(Command::new(program).args(arguments))
 }
 
 fn graphs(arguments: &[String]) -> Result<()> {

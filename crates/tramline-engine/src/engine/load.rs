@@ -44,6 +44,14 @@ impl Inner {
 
     /// What a run was started with; nothing if that cannot be read.
     pub(super) async fn started(&self, id: &RunId) -> Result<Option<Box<Started>>, Fault> {
+        Ok(match self.first(id).await? {
+            Some(Event::Started(started)) => Some(started),
+            Some(_) | None => None,
+        })
+    }
+
+    /// How a run begins, of whatever kind; nothing if that cannot be read.
+    pub(super) async fn first(&self, id: &RunId) -> Result<Option<Event>, Fault> {
         let chunks = self.store.read(id, 0).await?;
         let line = chunks.first().and_then(|chunk| {
             let mut lines = chunk.body.split(|&byte| byte == b'\n');
@@ -51,10 +59,7 @@ impl Inner {
         });
         let entries = line.and_then(|line| journal::decode(1, line).ok());
         let first = entries.and_then(|entries| entries.into_iter().next());
-        Ok(first.and_then(|entry| match entry.event {
-            Event::Started(started) => Some(started),
-            _ => None,
-        }))
+        Ok(first.map(|entry| entry.event))
     }
 
     /// A run from its journal.

@@ -120,7 +120,7 @@ async fn wait(engine: &Engine, run: &RunId, driver: Option<Handle>) -> Result<At
                 }
                 continue;
             }
-            Status::Paused => {
+            Status::Paused | Status::Guided => {
                 let pauses = engine.load(run).await?.run.pauses;
                 return Ok(Attended::Waits(pauses.into_iter().collect()));
             }

@@ -16,6 +16,8 @@ use std::time::Instant;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tramline_engine::seams::StoreFault;
 
+mod owed;
+
 /// Work that waits for the writer; who brings more waits outside.
 const QUEUE_JOBS_MAX: usize = 4_096;
 
@@ -40,6 +42,8 @@ const HERE_SYNC_US_MAX: u64 = 1_000;
 pub(super) enum Care {
     /// It must: a disk sync before the answer.
     Durable,
+    /// It must soon after: the answer waits only until the operating system has it.
+    Soon,
     /// It means nothing once the processes of today are gone: no sync of its own.
     Passing,
 }
@@ -65,6 +69,10 @@ struct Pen {
     syncs: AtomicBool,
     /// Whether anything was written at all.
     wrote: AtomicBool,
+    /// Whether something was answered that is not synced yet.
+    owed: AtomicBool,
+    /// Whether somebody will see to that in a moment.
+    pays: AtomicBool,
 }
 
 /// A job that is not answered yet.
@@ -169,7 +177,11 @@ impl Writer {
             let queue = self.queue()?;
             queue.send(queued).await.map_err(|_| stopped())?;
         }
-        answer.await.map_err(|_| stopped())?
+        let answer = answer.await.map_err(|_| stopped())?;
+        if care == Care::Soon {
+            self.pen.pay_soon();
+        }
+        answer
     }
 
     fn queue(&self) -> Result<mpsc::Sender<Queued>, StoreFault> {
@@ -208,6 +220,7 @@ impl Drop for Writer {
             drop(queue);
             let _ = thread.join();
         }
+        self.pen.pay();
         if self.pen.wrote.load(Ordering::Relaxed) {
             // A log that stays is no harm: the next to open the database reads it.
             let _ = self.pen.desks.write(|conn| Ok(Place::put_away(conn)?));
@@ -236,6 +249,8 @@ impl Pen {
             sync_us: AtomicU64::new(0),
             syncs: AtomicBool::new(true),
             wrote: AtomicBool::new(false),
+            owed: AtomicBool::new(false),
+            pays: AtomicBool::new(false),
         }
     }
 
@@ -253,7 +268,8 @@ impl Pen {
     /// Commits a group and answers everyone in it. It stays as it is if another process writes and
     /// this thread may not wait for it.
     fn write(&self, group: &mut Vec<Queued>, patience: Patience) {
-        let durable = group.iter().any(|queued| queued.care == Care::Durable);
+        let has = |care| group.iter().any(|queued: &Queued| queued.care == care);
+        let (durable, soon) = (has(Care::Durable), has(Care::Soon));
         let end = self.desks.write(|conn| {
             // Not before: the connection may have been in use.
             let since = Instant::now();
@@ -262,6 +278,10 @@ impl Pen {
                 return Ok(false);
             }
             commit(conn, group)?;
+            if durable || soon {
+                // A sync covers all that was written before it.
+                self.owed.store(!durable, Ordering::Release);
+            }
             if durable && group.len() == 1 {
                 self.took(since.elapsed().as_micros());
             }
@@ -272,7 +292,7 @@ impl Pen {
         }
         let end = end.map(|_| ());
         self.wrote.store(true, Ordering::Relaxed);
-        if durable && end.is_ok() {
+        if (durable || soon) && end.is_ok() {
             self.ticks.tick();
         }
         for queued in group.drain(..) {
@@ -340,11 +360,13 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 }
 
 fn commit(conn: &Connection, group: &mut [Queued]) -> Result<(), Trouble> {
-    let done = group
-        .iter_mut()
-        .try_for_each(|queued| queued.job.run(conn))
-        .and_then(|()| Ok(conn.prepare_cached("COMMIT")?.execute([])?));
-    match done {
+    let done = group.iter_mut().try_for_each(|queued| queued.job.run(conn));
+    ended(conn, done)
+}
+
+/// Commits what was done, or takes it back.
+fn ended(conn: &Connection, done: Result<(), Trouble>) -> Result<(), Trouble> {
+    match done.and_then(|()| Ok(conn.prepare_cached("COMMIT")?.execute([])?)) {
         Ok(_) => Ok(()),
         Err(trouble) => {
             if !conn.is_autocommit() {
