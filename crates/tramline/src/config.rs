@@ -66,6 +66,8 @@ pub struct Config {
     pub embedder: Option<PathBuf>,
     /// The file with the key that settings are sealed with; nothing means one beside the runs.
     pub key_file: Option<PathBuf>,
+    /// How many of the latest calls are kept as they went over the wire, for the studio.
+    pub exchanges: usize,
     /// What is told of runs to tools that operators have; nothing unless it is said.
     pub telemetry: tramline_telemetry::Settings,
     /// Whether lines are logged, by whatever takes what `tracing` gives.

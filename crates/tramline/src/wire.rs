@@ -224,6 +224,7 @@ fn equip_telling<'d>(
             let settings = settings.clone();
             Arc::new(move |text| settings.redact_text(text).into_owned())
         },
+        exchanges: config.exchanges,
         ..client::Options::default()
     };
     let allowed = Allowed {

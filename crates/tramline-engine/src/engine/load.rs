@@ -1,10 +1,11 @@
 //! From journals back to runs, sharing one compiled graph between all runs of a workflow.
 
-use super::Inner;
+use super::{Engine, Inner, Owner};
 use crate::fault::Fault;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, PoisonError};
+use tramline_core::Str;
 use tramline_core::graph::{Graph, Problem};
 use tramline_core::ids::{RunId, Seq};
 use tramline_core::journal::{self, Entry, Event, Started};
@@ -24,6 +25,31 @@ pub struct Loaded {
     pub entries: Vec<Entry>,
     /// How many bytes it holds.
     pub bytes: u64,
+}
+
+/// What the first line of a journal says, for front ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Begun {
+    /// Whose run it is.
+    pub owner: Owner,
+    /// Whether it is a guided one.
+    pub guided: bool,
+}
+
+impl Engine {
+    /// How a run of whatever kind began.
+    pub async fn begun(&self, id: &RunId) -> Result<Begun, Fault> {
+        let first = self.0.first(id).await?;
+        let begun = |owner: Option<Str>, guided| Begun {
+            owner: Owner(owner),
+            guided,
+        };
+        match first {
+            Some(Event::Started(started)) => Ok(begun(started.owner, false)),
+            Some(Event::Guided(guided)) => Ok(begun(guided.owner, true)),
+            Some(_) | None => Err(Fault::NotFound(id.clone())),
+        }
+    }
 }
 
 impl Inner {

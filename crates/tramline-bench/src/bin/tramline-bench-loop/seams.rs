@@ -6,7 +6,7 @@ use tramline::core::Value;
 use tramline::core::failure::Failure;
 use tramline::core::ids::ToolName;
 use tramline::engine::seams::{
-    Answer, Call, Hints, Listed, Listing, Model, Prompt, Source, Tool, Tools,
+    Answer, Call, Exchange, Hints, Listed, Listing, Model, Prompt, Source, Tool, Tools,
 };
 
 /// So many tools there are.
@@ -89,6 +89,10 @@ impl Tools for Nothing {
 
     async fn ask(&self, server: &str) -> Option<Listed> {
         (server == SERVER).then(|| Ok(Arc::clone(&self.0)))
+    }
+
+    fn exchange(&self, _: &ToolName, _: &str) -> Option<Exchange> {
+        None
     }
 
     async fn call(&self, call: Call) -> Result<Value, Failure> {

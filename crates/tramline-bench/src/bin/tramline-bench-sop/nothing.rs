@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
-use tramline_engine::seams::{Call, Listing, Tool, Tools};
+use tramline_engine::seams::{Call, Exchange, Listing, Tool, Tools};
 
 /// No tools.
 pub(crate) struct Nothing;
@@ -26,6 +26,10 @@ impl Tools for Nothing {
 
     async fn list(&self) -> Vec<Listing> {
         Vec::new()
+    }
+
+    fn exchange(&self, _: &ToolName, _: &str) -> Option<Exchange> {
+        None
     }
 
     async fn call(&self, call: Call) -> Result<Value, Failure> {
