@@ -1,4 +1,4 @@
-//! `cargo xtask bench` of `engine`, `expr`, `graphs`, `control`, `search`: build what is measured as it is
+//! `cargo xtask bench` of `engine`, `expr`, `graphs`, `control`, `search`, `planner`: build what is measured as it is
 //! shipped, and measure it.
 
 use crate::{paths, setup, shell};
@@ -6,7 +6,7 @@ use anyhow::{Result, bail, ensure};
 use std::process::Command;
 
 /// What can be measured.
-const SUBJECTS: &[&str] = &["engine", "expr", "graphs", "control", "search"];
+const SUBJECTS: &[&str] = &["engine", "expr", "graphs", "control", "search", "planner"];
 
 /// Engines that keep checkpoints, which ours is measured next to.
 const ENGINES: &[&str] = &[
@@ -26,6 +26,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         Some((subject, rest)) if subject == "graphs" => graphs(rest),
         Some((subject, rest)) if subject == "control" => control(rest),
         Some((subject, rest)) if subject == "search" => search(rest),
+        Some((subject, rest)) if subject == "planner" => planner(rest),
         Some((other, _)) => bail!("there is nothing called `{other}` to measure; {}", known()),
         None => bail!("name what to measure; {}", known()),
     }
@@ -157,6 +158,26 @@ fn search(arguments: &[String]) -> Result<()> {
             .arg(encoder)
             .arg("--keep")
             .arg(paths::target().join("bench"))
+            .args(arguments),
+    )
+}
+
+fn planner(arguments: &[String]) -> Result<()> {
+    let data = paths::shared().join("data");
+    ensure!(
+        data.join("planning").is_dir(),
+        "no data in {}; name where it lies with TRAMLINE_SHARED",
+        data.display()
+    );
+    let what = "build --quiet --release --package tramline-bench --no-default-features \
+                --features planner --bin tramline-bench-planner";
+    shell::run(&mut shell::cargo(
+        &what.split_whitespace().collect::<Vec<_>>(),
+    ))?;
+    shell::run(
+        Command::new(paths::target().join("release/tramline-bench-planner"))
+            .arg("--data")
+            .arg(data)
             .args(arguments),
     )
 }

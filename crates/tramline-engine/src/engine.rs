@@ -5,6 +5,7 @@
 
 use crate::clock;
 use crate::fault::Fault;
+use crate::learnt::Learnt;
 use crate::ledger::{Ledger, status};
 use crate::library::Library;
 use crate::policy::Policy;
@@ -38,6 +39,7 @@ mod guided;
 mod hold;
 mod load;
 mod options;
+mod plan;
 mod quota;
 mod retention;
 mod say;
@@ -67,6 +69,7 @@ pub(crate) struct Inner {
     pub(crate) library: Arc<Library>,
     pub(crate) workflows: Arc<dyn Workflows>,
     pub(crate) registry: Registry,
+    pub(crate) learnt: Learnt,
     pub(crate) options: Options,
     pub(crate) stop: CancellationToken,
     /// Drivers, and cancelled calls that still tell their servers.
@@ -159,6 +162,7 @@ impl Engine {
             options.embedder.clone(),
         );
         Self(Arc::new(Inner {
+            learnt: Learnt::new(Arc::clone(&store), options.learn),
             store,
             tools,
             workflows: Arc::clone(&library) as _,
@@ -181,6 +185,10 @@ impl Engine {
     /// Begins a run. It is driven by this process from now on.
     pub async fn start(&self, mut start: Start) -> Result<Handle, Fault> {
         start.input = self.discreet(start.input).await;
+        if let Some(intent) = start.intent.take() {
+            let intent = self.discreet(intent.into()).await;
+            start.intent = intent.as_str().map(Into::into);
+        }
         self.is_discreet(&*start.graph.workflow)?;
         self.note_ttl(start.ttl_ms).await?;
         let _room = self.room().await?;
@@ -207,6 +215,7 @@ impl Engine {
             budget,
             ttl_ms,
             owner,
+            intent,
         } = start;
         graph.check_input(&input).map_err(|flaws| Fault::BadInput {
             workflow: graph.workflow.name.to_string(),
@@ -225,6 +234,7 @@ impl Engine {
             budget,
             ttl_ms,
             owner,
+            intent,
         };
         let event = Event::Started(Box::new(started.clone()));
         let run = Run::begin(id, graph, started, at_ms)

@@ -254,6 +254,7 @@ pub fn open<'d>(
         scratch: Some(Scratch::new(|| Ok(Arc::new(Sqlite::in_memory()?)))),
         settings: Some(settings.clone()),
         embedder: embedder(config)?,
+        learn: !config.learn_off,
         ..Options::default()
     };
     if let Some(name) = &config.name {

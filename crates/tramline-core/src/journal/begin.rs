@@ -43,6 +43,9 @@ pub struct Started {
     /// Whose it is, in the front end's own words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<Str>,
+    /// What it was planned for, in the words of whoever wanted it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intent: Option<Str>,
 }
 
 /// One item of a step that is spread.

@@ -37,6 +37,8 @@ pub struct Options {
     pub settings: Option<Settings>,
     /// Who tells what texts mean, for search; without one it goes by words and by use.
     pub embedder: Option<Arc<dyn Embedder>>,
+    /// Whether plans that ended well are remembered, and new ones made from them.
+    pub learn: bool,
 }
 
 /// Makes a store that lives as long as it is used.
@@ -82,6 +84,7 @@ impl Default for Options {
             scratch: None,
             settings: None,
             embedder: None,
+            learn: true,
         }
     }
 }

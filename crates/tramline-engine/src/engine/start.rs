@@ -26,6 +26,8 @@ pub struct Start {
     pub ttl_ms: Option<u64>,
     /// Whose it is: kept for front ends, which compare it.
     pub owner: Option<Str>,
+    /// What it was planned for, if that is to be learnt from.
+    pub intent: Option<Str>,
 }
 
 /// Whose runs a caller may see: nobody's name where there are no names. Front ends hand it on.
@@ -45,6 +47,7 @@ impl Start {
             budget: None,
             ttl_ms: None,
             owner: None,
+            intent: None,
         }
     }
 }

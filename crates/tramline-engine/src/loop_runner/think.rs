@@ -6,12 +6,12 @@ use super::memory::Recalled;
 use super::request::Request;
 use super::response::By;
 use super::{LoopRunner, check, prompt};
-use crate::planner;
 use crate::seams::{Message, Model, Role, Tool};
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_core::Value;
 use tramline_core::formats::tool_plan::{Plan, Planned};
+use tramline_core::ids::ToolName;
 
 /// A model gets so long for a plan, whatever its own patience is.
 const PLAN_MAX: Duration = Duration::from_secs(180);
@@ -35,7 +35,20 @@ impl LoopRunner {
         if before.is_some() {
             return None;
         }
-        by_words(course, tools).map(|plan| (plan, By::Words))
+        self.by_words(course).await.map(|plan| (plan, By::Words))
+    }
+
+    /// The plan of the planner without a model, if nothing about it is open.
+    async fn by_words(&self, course: &Course) -> Option<Plan> {
+        let context = Value::from(course.request.context.clone());
+        let may = |tool: &ToolName| course.request.may_use(tool);
+        let wish = course.request.last();
+        let planned = self
+            .engine
+            .plan(wish, Some(&context), &may, &|_| false, &[])
+            .await;
+        let planned = planned.ok().filter(crate::planner::Plan::is_complete)?;
+        Some(steps(&planned.tasks))
     }
 
     /// The model's plan for a wish, with nothing wrong about it and every tool named with its server;
@@ -119,13 +132,6 @@ fn useless(plan: &Plan, before: &Plan) -> Option<String> {
         return Some("the model has no other plan".to_owned());
     }
     (calls(plan) == calls(before)).then(|| "the model gave the same plan again".to_owned())
-}
-
-/// The plan of the planner of words, if nothing about it is open.
-fn by_words(course: &Course, tools: &[Arc<Tool>]) -> Option<Plan> {
-    let context = Value::from(course.request.context.clone());
-    let planned = planner::plan(course.request.last(), Some(&context), tools, |_| false);
-    planned.is_complete().then(|| steps(&planned.tasks))
 }
 
 /// Tasks that stand one after the other, as a plan.

@@ -26,10 +26,14 @@ pub(super) async fn execute(means: &Means, arguments: &Value) -> Result<Came, Wr
     if let Some(came) = brought(means, TOOL).await? {
         return Ok(came);
     }
+    let mut plan = None;
     let document = match (arguments.get("workflow"), read::text(arguments, "intent")) {
         (Some(given), _) => read::dag(means, given).await?,
         (None, Some(wish)) => match intent::suggest(means, wish, arguments).await? {
-            intent::Suggested::Ready(document) => document,
+            intent::Suggested::Ready(document, told) => {
+                plan = Some(told);
+                document
+            }
             intent::Suggested::Told(told) => return Ok(Came::Stands(told)),
         },
         (None, None) => {
@@ -38,7 +42,11 @@ pub(super) async fn execute(means: &Means, arguments: &Value) -> Result<Came, Wr
             ));
         }
     };
-    run(means, arguments, &document).await
+    let mut came = run(means, arguments, &document).await?;
+    if let (Came::Stands(told), Some(plan)) = (&mut came, plan) {
+        told.insert("plan", plan.into());
+    }
+    Ok(came)
 }
 
 async fn run(means: &Means, arguments: &Value, document: &Document) -> Result<Came, Wrong> {
@@ -57,6 +65,7 @@ async fn run(means: &Means, arguments: &Value, document: &Document) -> Result<Ca
     start.session = read::text(arguments, "session_id").map(Into::into);
     start.origin = means.shared.conduct.origin.clone();
     start.owner = means.caller().name;
+    start.intent = read::text(arguments, "intent").map(Into::into);
     start.ttl_ms = means.shared.conduct.ttl_ms();
     start.budget = match arguments.get("budget") {
         None => None,
