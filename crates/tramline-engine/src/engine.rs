@@ -5,7 +5,7 @@
 
 use crate::clock;
 use crate::fault::Fault;
-use crate::learnt::Learnt;
+use crate::learnt::{Learnt, keepable};
 use crate::ledger::{Ledger, status};
 use crate::library::Library;
 use crate::policy::Policy;
@@ -187,7 +187,8 @@ impl Engine {
         start.input = self.discreet(start.input).await;
         if let Some(intent) = start.intent.take() {
             let intent = self.discreet(intent.into()).await;
-            start.intent = intent.as_str().map(Into::into);
+            // A journal outlives what is learnt from it, and needs no more than that.
+            start.intent = intent.as_str().map(|intent| keepable(intent).into());
         }
         self.is_discreet(&*start.graph.workflow)?;
         self.note_ttl(start.ttl_ms).await?;

@@ -54,6 +54,8 @@ pub struct Ask<'a> {
     pub past: &'a Past,
     /// The tool with a name, if it may be used.
     pub lookup: &'a dyn Fn(&str) -> Option<Arc<Tool>>,
+    /// Everything that may be used: looked through where an argument is given by nothing that was found.
+    pub everything: &'a dyn Fn() -> Vec<Arc<Tool>>,
     /// Whether an id is in use.
     pub taken: &'a dyn Fn(&str) -> bool,
     /// What is done already, and stays so.
@@ -165,6 +167,7 @@ pub fn plan(
         found: &Found::among(wish, tools),
         past: &Past::default(),
         lookup: &lookup,
+        everything: &|| tools.to_vec(),
         taken: &taken,
         done: &[],
     })
@@ -175,6 +178,7 @@ pub fn propose(ask: &Ask<'_>) -> Plan {
     let scene = Scene::new(ask);
     let said = clause_places(ask, &scene);
     let mut weighed = weighed(&scene, &said);
+    let was_said = |one: &Weighed| one.tools == said;
     let clauses = &ask.found.clauses;
     let fits = clauses
         .iter()
@@ -184,18 +188,28 @@ pub fn propose(ask: &Ask<'_>) -> Plan {
     let sure = first.map_or(0.0, |one| sureness(one.share, scene.trust));
     if plain
         && sure < SURE_MIN
-        && let Some(at) = weighed.iter().position(|one| one.tools == said)
+        && let Some(at) = weighed.iter().position(was_said)
     {
         let said = weighed.remove(at);
         weighed.insert(0, said);
     }
+    let habit = scene.habit();
+    if let Some((tools, _)) = habit
+        && let Some(at) = weighed.iter().position(|one| one.tools == tools)
+    {
+        let usual = weighed.remove(at);
+        weighed.insert(0, usual);
+    }
     let Some(picked) = weighed.first() else {
         return told::nothing(ask);
     };
-    let by_words = picked.tools == said;
+    let by_words = was_said(picked);
     let drafts = Draft::all(ask, &scene, picked, by_words);
     let mut plan = told::plan(ask, &scene, drafts, &weighed);
     plan.plain = plain && by_words;
+    if let Some((_, sure)) = habit {
+        plan.confidence = plan.confidence.max(told::round(sure));
+    }
     if by_words || scene.voters.is_empty() {
         told::unmet(ask, &mut plan);
     }

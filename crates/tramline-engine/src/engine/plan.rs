@@ -2,7 +2,7 @@
 
 use super::{Engine, Inner};
 use crate::fault::Fault;
-use crate::learnt::{Learnt, keepable};
+use crate::learnt::Learnt;
 use crate::planner::{Ask, Done, Execution, Plan, propose};
 use std::collections::{BTreeMap, BTreeSet};
 use tramline_core::Value;
@@ -38,6 +38,7 @@ impl Engine {
             found: &found,
             past: &past,
             lookup: &|name| known.get(name).cloned(),
+            everything: &|| known.values().cloned().collect(),
             taken,
             done,
         }))
@@ -60,12 +61,8 @@ impl Inner {
         if loaded.entries.iter().any(|entry| failed(&entry.event)) {
             return;
         }
-        let intent = match &self.options.settings {
-            Some(settings) => settings.redact_text(intent).into_owned(),
-            None => intent.to_string(),
-        };
         let mut execution = executed(&loaded.run.graph.workflow);
-        execution.intent = keepable(&intent).into();
+        execution.intent = intent.clone();
         // Only a help in planning: without it plans are made from words.
         let _ = self.learnt.learn(execution, run.updated_ms).await;
     }

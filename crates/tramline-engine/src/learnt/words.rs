@@ -50,7 +50,7 @@ mod tests {
                 "password is for the site",
             ),
             ("pay 4,500.00 from card 6222-0211", "pay # from card #"),
-            ("open https://example.com/a now", "open # now"),
+            ("open https://example.com/a now", "open now"),
             ("use sk-livedeadbeefcafe please", "use please"),
             ("it's Ann's turn", "it's Ann's turn"),
         ] {

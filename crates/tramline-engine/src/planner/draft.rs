@@ -16,6 +16,8 @@ use tramline_core::{Map, Str, Value};
 const TASKS_MAX: usize = 32;
 /// What an added task needs is filled by adding again, so many deep.
 const DEPTH_MAX: usize = 2;
+/// So many tools are looked through for one that gives an argument.
+const SEARCHED_MAX: usize = 1_000;
 
 /// A task that is being planned.
 pub(super) struct Draft {
@@ -250,27 +252,23 @@ impl Table<'_> {
         }
         let found = self.ask.found.tools.iter().map(|(tool, _)| tool);
         let seen = scene.tools.iter().map(|seen| &seen.tool);
-        let mut best: Option<(f64, &Arc<Tool>, String)> = None;
-        for tool in seen.chain(found) {
-            let used = self.drafts.iter().any(|draft| draft.tool.name == tool.name);
-            let Some(schema) = tool.output_schema.as_ref().filter(|_| !used) else {
-                continue;
-            };
-            let parts = fields::of_schema(schema);
-            let Some((part, Fit::Strong)) = fields::best(wanted, &parts, &tool.name.tool) else {
-                continue;
-            };
-            if !self.can_be_called(tool, self.drafts[at].clause) {
-                continue;
-            }
-            let place = scene.find(tool).map(|place| scene.seen(place));
-            let score = place.map_or(0.0, |seen| seen.vote + seen.found);
-            if best.as_ref().is_none_or(|(most, ..)| score > *most) {
-                best = Some((score, tool, part.path.clone()));
-            }
+        let near: Vec<Arc<Tool>> = seen.chain(found).cloned().collect();
+        let mut givers = self.givers(at, wanted, &near);
+        if givers.is_empty() {
+            let mut all = (self.ask.everything)();
+            all.retain(|tool| tool.output_schema.is_some());
+            all.sort_by(|a, b| a.name.cmp(&b.name));
+            all.truncate(SEARCHED_MAX);
+            givers = self.givers(at, wanted, &all);
+            // Which of several is meant nothing tells.
+            givers.truncate(if givers.len() == 1 { 1 } else { 0 });
         }
-        let Some((_, tool, path)) = best.map(|(score, tool, path)| (score, Arc::clone(tool), path))
-        else {
+        let score = |tool: &Tool| {
+            let seen = scene.find(tool).map(|place| scene.seen(place));
+            seen.map_or(0.0, |seen| seen.vote + seen.found)
+        };
+        givers.sort_by(|(a, _), (b, _)| score(b).total_cmp(&score(a)));
+        let Some((tool, path)) = givers.into_iter().next() else {
             return false;
         };
         let (giver, clause) = (self.drafts.len(), self.drafts[at].clause);
@@ -279,6 +277,23 @@ impl Table<'_> {
         let feed = (wanted.name.into(), Giver::Task(giver), path, Fit::Strong);
         self.drafts[at].feeds.push(feed);
         true
+    }
+
+    /// The tools that surely give an argument and can be called, each with the part that it is.
+    fn givers(
+        &self,
+        at: usize,
+        wanted: &Wanted<'_>,
+        tools: &[Arc<Tool>],
+    ) -> Vec<(Arc<Tool>, String)> {
+        let gives = |tool: &Arc<Tool>| {
+            let used = self.drafts.iter().any(|draft| draft.tool.name == tool.name);
+            let parts = fields::of_schema(tool.output_schema.as_ref().filter(|_| !used)?);
+            let (part, fit) = fields::best(wanted, &parts, &tool.name.tool)?;
+            let can = fit == Fit::Strong && self.can_be_called(tool, self.drafts[at].clause);
+            can.then(|| (Arc::clone(tool), part.path.clone()))
+        };
+        tools.iter().filter_map(gives).collect()
     }
 
     /// Whether what a tool needs is said somewhere: nothing is added that leaves more open than it closes.

@@ -13,6 +13,8 @@ pub const EXECUTIONS_MAX: usize = 5_000;
 const TOOLS_MAX: usize = 16;
 /// How many more uses a word needs before what is seen of it outweighs what holds of all words.
 const DOUBT: f64 = 3.0;
+/// What every word tells at least: where all executions are alike, words still tell how near a wish is.
+const LEAST: f64 = 0.1;
 
 /// What was done for an intent, with success.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -183,7 +185,7 @@ impl Past {
             }
             let unseen = DOUBT / (seen + DOUBT);
             told += unseen * rest.max(0.0) * unseen.ln();
-            word.weight = told.max(0.0).sqrt() as f32;
+            word.weight = told.max(0.0).sqrt().max(LEAST) as f32;
         }
         for row in &mut self.rows {
             let squares = row.words.iter().map(|(word, count)| {

@@ -17,6 +17,8 @@ const STEEPNESS: i32 = 4;
 const FOUND_MAX: usize = 8;
 /// So many tools are looked at altogether; sets of them are bits of a number.
 const TOOLS_MAX: usize = 120;
+/// An intent so near to a wish wants the same.
+const SAME_MIN: f64 = 0.7;
 /// So many past executions make what was learnt weigh half of what it can.
 const HALF_TRUST: f64 = 200.0;
 
@@ -43,6 +45,8 @@ pub(super) struct Seen {
 
 /// A past execution that votes, its tools as places.
 pub(super) struct Voter {
+    /// How far its intent is the same as the wish, from 0 to 1.
+    pub(super) same: f64,
     pub(super) share: f64,
     pub(super) tools: Vec<Place>,
     pub(super) edges: Vec<(Place, Place)>,
@@ -56,6 +60,8 @@ pub(super) struct Scene<'a> {
     pub(super) telling: Vec<f64>,
     /// How far what was learnt is to be trusted, from 0 to 1.
     pub(super) trust: f64,
+    /// How many clauses the wish has.
+    pub(super) clauses: usize,
     places: HashMap<String, Place>,
 }
 
@@ -75,6 +81,7 @@ impl<'a> Scene<'a> {
             voters: Vec::new(),
             telling: telling.collect(),
             trust: amount / (amount + HALF_TRUST) * (2.0 * nearest).min(1.0),
+            clauses: ask.found.clauses.len(),
             places: HashMap::new(),
         };
         let top = ask
@@ -117,6 +124,8 @@ impl<'a> Scene<'a> {
         wish: &[String],
         scores: &HashMap<String, f64>,
     ) {
+        let known = wish.iter().filter(|word| ask.past.weight(word).is_some());
+        let known = known.count() as f64 / wish.len().max(1) as f64;
         for (like, row) in near {
             let past = ask.past;
             let of = past.row(*row);
@@ -129,6 +138,7 @@ impl<'a> Scene<'a> {
                 Some((*places.get(*from)?.as_ref()?, *places.get(*to)?.as_ref()?))
             };
             let voter = Voter {
+                same: f64::from(*like) * known,
                 share: f64::from(like.powi(STEEPNESS)),
                 edges: of.edges.iter().filter_map(edge).collect(),
                 tools: places.iter().copied().flatten().collect(),
@@ -191,6 +201,21 @@ impl<'a> Scene<'a> {
         });
         self.places.insert(name, place);
         Some(place)
+    }
+
+    /// What was always done for wishes like this one, and how sure that is; nothing if there were none, or
+    /// different things were done.
+    pub(super) fn habit(&self) -> Option<(&[Place], f64)> {
+        let alike = || self.voters.iter().filter(|voter| voter.same >= SAME_MIN);
+        let first = alike().next()?;
+        let agreed = alike().all(|voter| voter.tools == first.tools);
+        let count = alike().count() as f64;
+        agreed.then(|| {
+            (
+                &first.tools[..],
+                first.same.min(1.0) * count / (count + 1.0),
+            )
+        })
     }
 
     /// The place of a tool that is looked at.

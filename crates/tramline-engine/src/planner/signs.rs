@@ -8,7 +8,7 @@ use super::scene::{Place, Scene};
 use super::weights::{SURENESS, WEIGHTS};
 
 /// How many signs there are.
-pub const SIGNS: usize = 22;
+pub const SIGNS: usize = 24;
 /// What a tool without votes counts as, so that one is not the end of a plan.
 const VOTE_FLOOR: f64 = 0.02;
 /// The same of a length that no past plan has.
@@ -59,7 +59,9 @@ pub(super) fn weigh(
     let top = all.iter().map(|one| one.share).fold(f64::MIN, f64::max);
     all.iter_mut()
         .for_each(|one| one.share = (one.share - top).exp());
-    let sum: f64 = all.iter().map(|one| one.share).sum();
+    // The fewer plans there are, the likelier none of them is right.
+    let some = all.len() as f64 / (all.len() as f64 + 1.0);
+    let sum = all.iter().map(|one| one.share).sum::<f64>() / some;
     all.iter_mut().for_each(|one| one.share /= sum);
     all.sort_by(|a, b| {
         b.share
@@ -155,6 +157,8 @@ fn signs(scene: &Scene<'_>, ballot: &Ballot, plan: &[Place], by_clauses: &[Place
         f64::from(u8::from(plan == by_clauses)),
         f64::from(u8::from(plan.len() == 1)) * words,
         count * words,
+        (count - scene.clauses as f64).abs(),
+        order.overlap,
     ]
 }
 
@@ -182,6 +186,7 @@ struct Order {
     clauses: f64,
     stages: f64,
     kin: f64,
+    overlap: f64,
 }
 
 impl Order {
@@ -209,10 +214,20 @@ impl Order {
                     .filter(|word| other.name.contains(word))
                     .count();
                 order.kin += shared as f64 / one.name.len().min(other.name.len()).max(1) as f64;
+                order.overlap += overlap(&one.pulls, &other.pulls);
                 count += 1.0;
             }
         }
         order.kin /= count.max(1.0);
+        order.overlap /= count.max(1.0);
         order
     }
+}
+
+/// How far two tools answer to the same words: those that do are likelier one instead of the other than
+/// one after the other.
+fn overlap(one: &[f64], other: &[f64]) -> f64 {
+    let both: f64 = one.iter().zip(other).map(|(a, b)| a.min(*b)).sum();
+    let least = one.iter().sum::<f64>().min(other.iter().sum());
+    both / least.max(f64::MIN_POSITIVE)
 }

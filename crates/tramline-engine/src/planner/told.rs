@@ -89,7 +89,7 @@ pub(super) fn plan(
     plan
 }
 
-fn round(number: f64) -> f64 {
+pub(super) fn round(number: f64) -> f64 {
     (number * 100.0).round() / 100.0
 }
 

@@ -14,11 +14,12 @@ const FITTED: usize = 450;
 const SURE: usize = 350;
 /// So many past executions are had at most.
 const PAST_MAX: usize = 3_000;
-const ROUNDS: usize = 900;
-const BATCH: usize = 150;
+/// Newton's steps; curves like these take some ten.
+const STEPS: usize = 12;
+/// A step that leads too far is halved so often.
+const HALVED_MAX: i32 = 12;
 /// What holds weights back from following single outcomes.
-const RIDGE: f64 = 0.002;
-const PACE: f64 = 0.3;
+const RIDGE: f64 = 0.004;
 
 /// The plans of one request, as numbers, and which of them is right.
 struct Sample {
@@ -101,6 +102,39 @@ impl Sample {
     }
 }
 
+impl Sample {
+    /// How likely its right plan becomes with each weight, and how that bends.
+    fn lean(&self, weights: &[f64; SIZE], slope: &mut [f64; SIZE], bend: &mut [[f64; SIZE]]) {
+        let shares = self.shares(weights);
+        let mut mean = [0.0; SIZE];
+        for (plan, share) in self.plans.iter().zip(&shares) {
+            mean.iter_mut()
+                .zip(plan)
+                .for_each(|(mean, number)| *mean += share * number);
+        }
+        if let Some(right) = self.right {
+            let right = self.plans[right].iter().zip(&mean);
+            slope
+                .iter_mut()
+                .zip(right)
+                .for_each(|(slope, (number, mean))| *slope += number - mean);
+        }
+        for (plan, share) in self
+            .plans
+            .iter()
+            .zip(&shares)
+            .filter(|(_, share)| **share > 1e-4)
+        {
+            for at in 0..SIZE {
+                let by = share * (plan[at] - mean[at]);
+                for other in 0..SIZE {
+                    bend[at][other] += by * (plan[other] - mean[other]);
+                }
+            }
+        }
+    }
+}
+
 /// How widely each number is spread, so that all are fitted at one pace.
 fn scale(samples: &[Sample]) -> [f64; SIZE] {
     let (mut sums, mut squares, mut count) = ([0.0; SIZE], [0.0; SIZE], 0.0_f64);
@@ -122,34 +156,75 @@ fn scale(samples: &[Sample]) -> [f64; SIZE] {
     scale
 }
 
+/// Newton's way to the weights that make the right plans likeliest.
 fn fit(samples: &[Sample]) -> [f64; SIZE] {
     let usable: Vec<&Sample> = samples.iter().filter(|one| one.right.is_some()).collect();
-    let (mut weights, mut seen) = ([0.0; SIZE], [1e-8; SIZE]);
-    let mut chance = 1_u64;
-    for _ in 0..ROUNDS {
+    let many = usable.len().max(1) as f64;
+    let mut weights = [0.0; SIZE];
+    for _ in 0..STEPS {
         let mut slope = [0.0; SIZE];
-        for _ in 0..BATCH {
-            chance = chance
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            let sample = usable[(chance >> 33) as usize % usable.len()];
-            for (at, share) in sample.shares(&weights).into_iter().enumerate() {
-                let by = f64::from(u8::from(sample.right == Some(at))) - share;
-                if by.abs() > 1e-4 {
-                    slope
-                        .iter_mut()
-                        .zip(&sample.plans[at])
-                        .for_each(|(slope, number)| *slope += by * number);
-                }
-            }
+        let mut bend = vec![[0.0; SIZE]; SIZE];
+        for sample in &usable {
+            sample.lean(&weights, &mut slope, &mut bend);
         }
         for at in 0..SIZE {
-            let step = slope[at] / BATCH as f64 - RIDGE * weights[at];
-            seen[at] += step * step;
-            weights[at] += PACE * step / f64::sqrt(seen[at]);
+            slope[at] = slope[at] / many - RIDGE * weights[at];
+            bend[at].iter_mut().for_each(|number| *number /= many);
+            bend[at][at] += RIDGE;
+        }
+        let step = solve(bend, slope);
+        let before = worth(&usable, &weights);
+        // A whole step may lead too far.
+        let tried = (0..HALVED_MAX).map(|halved| {
+            let mut tried = weights;
+            let part = 0.5_f64.powi(halved);
+            tried
+                .iter_mut()
+                .zip(step)
+                .for_each(|(weight, step)| *weight += part * step);
+            tried
+        });
+        let mut better = tried.filter(|tried| worth(&usable, tried) > before);
+        match better.next() {
+            Some(better) => weights = better,
+            None => break,
         }
     }
     weights
+}
+
+/// How likely the right plans are with some weights, less what holds those back.
+fn worth(samples: &[&Sample], weights: &[f64; SIZE]) -> f64 {
+    let chance = |sample: &&Sample| {
+        sample
+            .right
+            .map_or(1.0, |right| sample.shares(weights)[right])
+    };
+    let all: f64 = samples
+        .iter()
+        .map(|one| chance(one).max(f64::MIN_POSITIVE).ln())
+        .sum();
+    let held: f64 = weights.iter().map(|weight| weight * weight).sum();
+    all / samples.len().max(1) as f64 - 0.5 * RIDGE * held
+}
+
+/// Solves linear equations; the ridge keeps them from having no solution.
+fn solve(mut rows: Vec<[f64; SIZE]>, mut right: [f64; SIZE]) -> [f64; SIZE] {
+    for at in 0..SIZE {
+        let (from, by) = (rows[at], right[at]);
+        for other in (0..SIZE).filter(|other| *other != at) {
+            let factor = rows[other][at] / from[at];
+            rows[other]
+                .iter_mut()
+                .zip(from)
+                .for_each(|(number, from)| *number -= factor * from);
+            right[other] -= factor * by;
+        }
+    }
+    for at in 0..SIZE {
+        right[at] /= rows[at][at];
+    }
+    right
 }
 
 /// The curve that makes shares chances.

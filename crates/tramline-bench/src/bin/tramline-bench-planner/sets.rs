@@ -98,6 +98,7 @@ impl Set {
             found: &found,
             past,
             lookup: &lookup,
+            everything: &Vec::new,
             taken: &|_| false,
             done: &[],
         })
