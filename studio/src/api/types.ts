@@ -1,0 +1,203 @@
+// What the HTTP API says, as types. The names are the API's own.
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type Schema = { [key: string]: Json };
+
+export type About = { version: string; documents: boolean; writable: boolean; toolsets: string[] };
+
+export type Tool = {
+  name: string;
+  title?: string;
+  description?: string;
+  input_schema: Schema;
+  output_schema?: Schema;
+  source: "document" | "library";
+  document?: string;
+};
+
+export type DocumentRow = { id: string; name: string; path: string; format: string; writable: boolean; hash: string };
+export type DocumentText = DocumentRow & { text: string };
+
+export type NodeKind =
+  | "entry" | "call" | "compute" | "choose" | "wait" | "exit"
+  | "prompt" | "decision" | "terminal" | "hub";
+
+export type GraphNode = {
+  id: string;
+  kind: NodeKind;
+  label: string;
+  detail?: string;
+  notes: string[];
+  tool?: string;
+  layer?: number;
+  line?: number;
+  column?: number;
+  shape?: string;
+  /** The amendment that brought it, counted from 1. */
+  patch?: number;
+};
+
+export type GraphEdge = {
+  id: string;
+  from: string;
+  to: string;
+  label?: string;
+  kind: "default" | "error" | "labelled";
+};
+
+export type Graph = { name: string; direction: "TB" | "LR"; nodes: GraphNode[]; edges: GraphEdge[] };
+
+export type Flaw = {
+  severity: "error" | "warning";
+  code: string;
+  message: string;
+  suggestion?: string;
+  line: number;
+  column: number;
+  end_line?: number;
+  end_column?: number;
+  node?: string;
+  workflow?: string;
+};
+
+export type Checked = {
+  format: string;
+  flaws: Flaw[];
+  workflows: { name: string; input_schema: Schema; graph: Graph }[];
+  procedure?: Graph;
+};
+
+export type Edit =
+  | { op: "add_node"; after?: string; node: { id: string; kind: string; [key: string]: Json } }
+  | { op: "remove_node"; id: string }
+  | { op: "rename_node"; id: string; to: string }
+  | { op: "connect"; from: string; to: string; label?: string }
+  | { op: "disconnect"; from: string; to: string }
+  | { op: "set_field"; id: string; path: (string | number)[]; value: Json };
+
+export type Edited = { text: string; patches: { from: number; to: number; insert: string }[]; flaws: Flaw[] };
+
+export type Evaluated = { value?: Json; undefined?: boolean; error?: { code: string; message: string; position?: number } };
+
+export type RunStatus = string;
+
+export type RunRow = {
+  run_id: string;
+  status: RunStatus;
+  workflow: string;
+  session_id?: string | null;
+  started_ms: number;
+  updated_ms: number;
+  events: number;
+  bytes: number;
+  driven: boolean;
+};
+
+export type Question = {
+  checkpoint_id: string;
+  message?: string;
+  options: string[];
+  node?: string;
+  run_id?: string;
+  workflow?: string;
+  waits_since_ms?: number;
+  [key: string]: Json | undefined;
+};
+
+export type Breakpoint = { node: string; when?: string };
+
+export type Run = {
+  run_id: string;
+  status: RunStatus;
+  workflow: string;
+  session_id?: string | null;
+  started_ms: number;
+  updated_ms: number;
+  events: number;
+  steps: number;
+  questions: Question[];
+  outcome?: Json;
+  input?: Json;
+  forked_from?: { run_id: string; step: number } | null;
+  kind?: "graph" | "guided";
+  breakpoints?: Breakpoint[];
+  budget?: Json;
+};
+
+export type NodeStatus = "idle" | "running" | "succeeded" | "failed" | "skipped" | "waiting" | "retrying";
+
+export type At = {
+  seq: number;
+  at_ms: number;
+  event: string;
+  status: RunStatus;
+  nodes: { [id: string]: { status: NodeStatus; visits: number } };
+  taken: [string, string][];
+  questions: Question[];
+  scope_keys: string[];
+};
+
+/** One of a run's events, as it comes. */
+export type RunEvent = {
+  seq: number;
+  at_ms: number;
+  event: string;
+  step?: number;
+  node?: string;
+  label?: string;
+  status?: RunStatus;
+  attempt?: number;
+  [key: string]: Json | undefined;
+};
+
+/** Step, node index, status code, started, duration, attempts, item. */
+export type TimelineStep = [number, number, number, number, number | null, number, number?];
+export type Timeline = { steps: TimelineStep[]; nodes: string[]; next?: number | null };
+
+export type WhyTree = { op?: string; text?: string; value?: Json; children?: WhyTree[] };
+export type WhyRule = { index: number; rule: Json; language: string; held: boolean; tree: WhyTree };
+export type Why = { rules: WhyRule[]; picked: string };
+
+export type Raw = { kept?: boolean; [key: string]: Json | undefined };
+
+export type StepView = {
+  step: number;
+  node: string;
+  kind: NodeKind;
+  tool?: string;
+  status: string;
+  attempts: number;
+  started_ms: number;
+  duration_ms?: number | null;
+  input?: Json;
+  expression?: Json;
+  output?: Json;
+  label?: string;
+  error?: Json;
+  retried?: Json[];
+  why?: Why;
+  request?: Raw;
+  response?: Raw;
+  stderr?: string[];
+  seqs?: { started?: number; finished?: number };
+};
+
+export type Compared = {
+  steps: { node: string; same: boolean; left?: Json; right?: Json }[];
+  [key: string]: Json | undefined;
+};
+
+export type Walk = {
+  procedure: Graph;
+  here?: string | null;
+  path: { node: string; seq: number; at_ms: number; reason?: string; evidence?: Json; slots?: Json }[];
+  todos: Json[];
+  refused: { seq: number; what: string; node?: string; message: string }[];
+  calls: { seq: number; tool: string; ok: boolean }[];
+  slots: Json;
+};
+
+export type Amendments = {
+  amendments: { seq: number; by: string; added: string[]; removed?: string[]; changed?: string[] }[];
+  proposed?: { checkpoint_id: string; [key: string]: Json };
+};

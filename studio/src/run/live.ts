@@ -1,0 +1,94 @@
+// A run as it is now: loaded once, then kept up with by its events.
+import { useCallback, useEffect, useRef, useState } from "react";
+import { api } from "../api/client";
+import { follow } from "../api/events";
+import { onToken } from "../api/token";
+import type { Graph, Run, RunEvent } from "../api/types";
+import { fold, named, nothing, pictureAt, type Picture } from "./fold";
+
+export type Live = {
+  run?: Run;
+  graph?: Graph;
+  picture: Picture;
+  /** Whether the stream of events is up. */
+  linked: boolean;
+  wrong?: Error;
+  /** Asks anew how the run stands. */
+  refresh: () => void;
+};
+
+/** After so long without a further event the run is asked how it stands. */
+const SETTLE_MS = 120;
+/** Events after which what the server says of the run is different. */
+const TELLING = new Set(["paused", "answered", "finished", "amended", "watched", "resumed"]);
+
+export function useLive(id: string): Live {
+  const [run, setRun] = useState<Run>();
+  const [graph, setGraph] = useState<Graph>();
+  const [picture, setPicture] = useState<Picture>(nothing);
+  const [linked, setLinked] = useState(true);
+  const [wrong, setWrong] = useState<Error>();
+  const [turn, setTurn] = useState(0);
+  const shown = useRef<Graph>(undefined);
+
+  const refresh = useCallback(() => {
+    void api.run(id).then(setRun, setWrong);
+  }, [id]);
+
+  useEffect(() => onToken(() => setTurn((now) => now + 1)), []);
+
+  useEffect(() => {
+    let over = false;
+    let stop = () => {};
+    const waiting: RunEvent[] = [];
+    let frame = 0;
+    let settle: ReturnType<typeof setTimeout> | undefined;
+
+    const look = async (whole: boolean) => {
+      const now = await api.run(id);
+      if (over) return;
+      setRun(now);
+      if (!whole || now.kind === "guided") return;
+      const [drawn, at] = await Promise.all([api.graph(id), api.at(id, now.events)]);
+      if (over) return;
+      shown.current = drawn;
+      setGraph(drawn);
+      // Events that came meanwhile are ahead of what was asked for.
+      setPicture((before) => (at.seq >= before.seq ? pictureAt(at) : before));
+      return at.seq;
+    };
+    const flush = () => {
+      frame = 0;
+      const events = waiting.splice(0);
+      const drawn = shown.current;
+      if (drawn) setPicture((before) => fold(before, events, drawn));
+      const telling = events.map(named).filter((name) => TELLING.has(name));
+      if (telling.length) {
+        clearTimeout(settle);
+        settle = setTimeout(() => void look(telling.includes("amended") || telling.includes("finished")).catch(setWrong), SETTLE_MS);
+      }
+    };
+    const begin = async () => {
+      const seen = (await look(true)) ?? 0;
+      if (over) return;
+      setWrong(undefined);
+      stop = follow(id, seen, {
+        onEvent: (event) => {
+          waiting.push(event);
+          if (!frame) frame = requestAnimationFrame(flush);
+        },
+        onLink: setLinked,
+        onWrong: setWrong,
+      });
+    };
+    begin().catch((caught: Error) => !over && setWrong(caught));
+    return () => {
+      over = true;
+      stop();
+      cancelAnimationFrame(frame);
+      clearTimeout(settle);
+    };
+  }, [id, turn]);
+
+  return { run, graph, picture, linked, wrong, refresh };
+}
