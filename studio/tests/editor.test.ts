@@ -1,0 +1,77 @@
+// Text and graph belong together: lines of nodes, places of flaws, patches, differences.
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import type { Flaw } from "../src/api/types";
+import { hunks, lineDiff } from "../src/editor/diff";
+import { extent, extents, nodeAt } from "../src/editor/extent";
+import { byNode, inUnits, spot, type Lines } from "../src/editor/flaws";
+import { graph, node } from "./made";
+
+const yaml = readFileSync(new URL("../../examples/graphs/switch.yaml", import.meta.url), "utf8").split("\n");
+const line = (text: string) => yaml.findIndex((one) => one.includes(text)) + 1;
+
+function lines(text: string): Lines {
+  const all = text.split("\n");
+  const from = (number: number) => all.slice(0, number - 1).reduce((sum, one) => sum + one.length + 1, 0);
+  return { length: text.length, lines: all.length, line: (number) => ({ from: from(number), to: from(number) + all[number - 1]!.length, text: all[number - 1]! }) };
+}
+
+test("a node has its lines and no more", () => {
+  expect(extent(yaml, line("- id: choose"), 9)).toEqual({ from: line("- id: choose"), to: line("next: parcel") });
+  expect(extent(yaml, line("- id: exit"), 9)).toEqual({ from: line("- id: exit"), to: line("- id: exit") + 1 });
+});
+
+test("a remark before the next node belongs to that one", () => {
+  const text = ["nodes:", "  - id: a", "    next: b", "", "  # about b", "  - id: b"];
+  expect(extent(text, 2, 5)).toEqual({ from: 2, to: 3 });
+});
+
+test("in JSON the brackets decide", () => {
+  const text = ['{"tasks": [', '  {"id": "a", "text": "}",', '   "arguments": {"x": [1]}},', '  {"id": "b"}', "]}"];
+  expect(extent(text, 2, 3)).toEqual({ from: 2, to: 3 });
+  expect(extent(text, 4, 3)).toEqual({ from: 4, to: 4 });
+});
+
+test("a line leads to its node", () => {
+  const drawn = graph([{ ...node("choose"), line: line("- id: choose"), column: 9 }, { ...node("exit"), line: line("- id: exit"), column: 9 }, node("nowhere")], []);
+  const all = extents(drawn, yaml);
+  expect(nodeAt(all, line("rule: { and"))).toBe("choose");
+  expect(nodeAt(all, 1)).toBeUndefined();
+});
+
+const flaw = (more: Partial<Flaw>): Flaw => ({ severity: "error", code: "X", message: "odd", line: 1, column: 1, ...more });
+
+test("a flaw is marked where it stands", () => {
+  const text = lines("a: 1\nb: 𝒳 next\n");
+  expect(spot(flaw({ line: 2, column: 6, end_line: 2, end_column: 10 }), text)).toMatchObject({ from: 11, to: 15 });
+  expect(spot(flaw({ line: 1, column: 4 }), text)).toMatchObject({ from: 3, to: 4 });
+  expect(spot(flaw({ line: 1, column: 1, end_line: 2, end_column: 3 }), text)).toMatchObject({ from: 0, to: 4 });
+  expect(spot(flaw({ line: 0 }), text)).toMatchObject({ from: 0, to: 0 });
+  expect(spot(flaw({ line: 99, column: 5 }), text).from).toBe(text.length);
+});
+
+test("flaws are counted on the nodes of the workflow that is shown", () => {
+  const all = [flaw({ node: "a", workflow: "w" }), flaw({ node: "a", workflow: "w" }), flaw({ node: "a", workflow: "other" }), flaw({})];
+  expect(byNode(all, "w")).toEqual({ a: 2 });
+});
+
+test("patches count letters, the editor counts units", () => {
+  expect(inUnits("a𝒳b", [{ from: 2, to: 3, insert: "c" }])).toEqual([{ from: 3, to: 4, insert: "c" }]);
+  expect(inUnits("ab", [{ from: 2, to: 2, insert: "!" }])).toEqual([{ from: 2, to: 2, insert: "!" }]);
+});
+
+test("two texts are told apart line by line", () => {
+  const rows = lineDiff("a\nb\nc\nd", "a\nx\nc\nd\ne");
+  expect(rows.map((row) => `${row.kind[0]}${row.text}`)).toEqual(["sa", "gb", "nx", "sc", "sd", "ne"]);
+  expect(rows[3]).toEqual({ kind: "same", text: "c", left: 3, right: 3 });
+  expect(lineDiff("same", "same")).toEqual([{ kind: "same", text: "same", left: 1, right: 1 }]);
+});
+
+test("what did not change is left out of a difference", () => {
+  const before = Array.from({ length: 30 }, (_, at) => `line ${at}`);
+  const after = before.map((text, at) => (at === 15 ? "other" : text));
+  const shown = hunks(lineDiff(before.join("\n"), after.join("\n")));
+  expect(shown).toHaveLength(10);
+  expect(shown[0]).toBeUndefined();
+  expect(shown[9]).toBeUndefined();
+});
