@@ -8,7 +8,7 @@ import type { Band, Box, Laid, Point } from "./layout-path";
 
 
 const LETTER = 7.4;
-const NODE_WIDTH_MIN = 132;
+const NODE_WIDTH_MIN = 144;
 const NODE_WIDTH_MAX = 264;
 const NODE_HEIGHT = 62;
 const MARGIN = 32;
