@@ -14,7 +14,7 @@ let turns = 0;
 
 function started(): Worker {
   if (worker) return worker;
-  worker = new Worker(new URL("./layout.worker.ts", import.meta.url), { type: "module", name: "layout" });
+  worker = new Worker(new URL("./layout-worker.ts", import.meta.url), { type: "module", name: "layout" });
   worker.addEventListener("message", ({ data }: MessageEvent<Reply>) => {
     const asker = waiting.get(data.turn);
     waiting.delete(data.turn);

@@ -1,7 +1,8 @@
 // Two runs side by side: what was the same, what came out otherwise.
 import { useState } from "react";
 import { api } from "../api/client";
-import type { Compared, Json } from "../api/types";
+import type { Differs, Pair, Side } from "../api/types";
+import { stateLook } from "../graph/states";
 import { Link, to, useRouter } from "../router";
 import { Show, useLoad } from "../shell/load";
 import { count } from "../shell/words";
@@ -9,6 +10,8 @@ import { Tree } from "../value/tree";
 
 /** So many rows are shown at once. */
 const ROWS = 200;
+/** So many places of a value that differ are shown. */
+const PLACES = 20;
 
 export function Compare() {
   const { search, go } = useRouter();
@@ -59,14 +62,14 @@ function Both({ left, right }: { left: string; right: string }) {
         const rows = found.steps.filter((step) => all || !step.same);
         return (
           <>
-            <p role="status">
-              {differ === 0 ? "They do not differ." : `${count(differ, "step")} of ${found.steps.length} differ.`}{" "}
-              <label>
-                <input type="checkbox" checked={all} onChange={(event) => setAll(event.target.checked)} /> also what is the same
-              </label>
-            </p>
+            <p role="status">{found.same ? "They do not differ." : `${count(differ, "step")} of ${found.steps.length} differ.`}</p>
+            <label>
+              <input type="checkbox" checked={all} onChange={(event) => setAll(event.target.checked)} /> also what is the same
+            </label>
+            <Places name="Input" places={found.input} />
+            <Places name="Outcome" places={found.outcome} />
             <Rows rows={rows.slice(0, ROWS)} left={left} right={right} />
-            {rows.length > ROWS && <p className="quiet">{count(rows.length - ROWS, "more row")} not shown.</p>}
+            {(found.more || rows.length > ROWS) && <p className="quiet">There are more that are not shown.</p>}
           </>
         );
       }}
@@ -74,29 +77,37 @@ function Both({ left, right }: { left: string; right: string }) {
   );
 }
 
-function Rows({ rows, left, right }: { rows: Compared["steps"]; left: string; right: string }) {
+function Rows({ rows, left, right }: { rows: Pair[]; left: string; right: string }) {
   if (rows.length === 0) return null;
   return (
     <table className="compare">
       <thead>
         <tr>
           <th scope="col">Node</th>
-          <th scope="col"></th>
-          <th scope="col">
-            <Link href={to("runs", left)}>Left</Link>
-          </th>
-          <th scope="col">
-            <Link href={to("runs", right)}>Right</Link>
-          </th>
+          <th scope="col">Left</th>
+          <th scope="col">Right</th>
+          <th scope="col">What differs</th>
         </tr>
       </thead>
       <tbody>
         {rows.map((row, index) => (
           <tr key={index} data-same={row.same}>
-            <th scope="row">{row.node}</th>
-            <td>{row.same ? "= same" : "≠ differs"}</td>
-            <td>{side(row.left)}</td>
-            <td>{side(row.right)}</td>
+            <th scope="row">
+              {row.same ? "=" : "≠"} {row.node}
+              {row.visit > 1 && ` (visit ${row.visit})`}
+              {row.item !== undefined && ` (item ${row.item})`}
+            </th>
+            <td>
+              <OneSide run={left} side={row.left} />
+            </td>
+            <td>
+              <OneSide run={right} side={row.right} />
+            </td>
+            <td>
+              {row.parts.map((part) => (
+                <Places key={part.part} name={part.part} places={part.places} />
+              ))}
+            </td>
           </tr>
         ))}
       </tbody>
@@ -104,6 +115,36 @@ function Rows({ rows, left, right }: { rows: Compared["steps"]; left: string; ri
   );
 }
 
-function side(value: Json | undefined) {
-  return value === undefined || value === null ? <span className="quiet">not there</span> : <Tree value={value} label="Step" />;
+function OneSide({ run, side }: { run: string; side?: Side }) {
+  if (!side) return <span className="quiet">not there</span>;
+  const look = stateLook(side.status === "open" ? "running" : side.status);
+  return (
+    <Link href={to("runs", run, "steps", side.step)}>
+      step {side.step} {look.sign} {look.word}
+    </Link>
+  );
+}
+
+function Places({ name, places }: { name: string; places: Differs["places"] }) {
+  if (places.length === 0) return null;
+  return (
+    <dl className="places">
+      {places.slice(0, PLACES).map((place) => (
+        <div key={place.at}>
+          <dt>
+            {name} <code>{place.at}</code>
+          </dt>
+          <dd className="first">
+            <span aria-hidden="true">− </span>
+            <Tree value={place.first} label="Left" />
+          </dd>
+          <dd className="second">
+            <span aria-hidden="true">+ </span>
+            <Tree value={place.second} label="Right" />
+          </dd>
+        </div>
+      ))}
+      {places.length > PLACES && <div className="quiet">{count(places.length - PLACES, "more place")}</div>}
+    </dl>
+  );
 }

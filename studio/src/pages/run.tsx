@@ -36,7 +36,7 @@ function Shown({ live, run, step }: { live: Live; run: Run; step?: number }) {
   const [list, setList] = useState(false);
   const breaks = useBreaks(run, live.refresh);
   const last = Math.max(run.events, live.picture.seq);
-  const status = live.picture.seq >= run.events && live.picture.seq > 0 ? live.picture.status : run.status;
+  const status = live.picture.seq > run.events ? live.picture.status : run.status;
   useSaid(run, status);
 
   const here = useCallback(
@@ -125,7 +125,7 @@ function Head({ run, status, linked, onDone }: { run: Run; status: string; linke
       </span>
       {forked && (
         <span>
-          forked from <Link href={to("runs", forked.run_id, "steps", forked.step)}>step {forked.step}</Link> ·{" "}
+          forked from <Link href={`${to("runs", forked.run_id)}?seq=${forked.seq}`}>another run</Link> ·{" "}
           <Link href={`${to("compare")}?left=${forked.run_id}&right=${run.run_id}`}>compare</Link>
         </span>
       )}
@@ -141,7 +141,7 @@ function Head({ run, status, linked, onDone }: { run: Run; status: string; linke
 function useBreaks(run: Run, refresh: () => void) {
   const all = useMemo(() => run.breakpoints ?? [], [run.breakpoints]);
   const set = useCallback((next: Breakpoint[]) => void api.watch(run.run_id, next).then(refresh, refresh), [run.run_id, refresh]);
-  const shown = useMemo(() => Object.fromEntries(all.map(({ node, when }) => [node, when ?? (true as const)])), [all]);
+  const shown = useMemo(() => Object.fromEntries(all.map(({ node, when }) => [node, when === undefined ? (true as const) : JSON.stringify(when)])), [all]);
   const toggle = useCallback(
     (node: string) => set(all.some((one) => one.node === node) ? all.filter((one) => one.node !== node) : [...all, { node }]),
     [all, set],

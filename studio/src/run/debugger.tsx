@@ -1,7 +1,7 @@
 // Halting a run: pause, one step, on, stop; and where it is to halt by itself.
 import { useState } from "react";
 import { api } from "../api/client";
-import type { Breakpoint, Run } from "../api/types";
+import type { Breakpoint, Json, Run } from "../api/types";
 import { Trouble } from "../shell/load";
 
 const OVER = new Set(["completed", "failed", "rejected", "aborted", "stalled", "expired"]);
@@ -11,12 +11,6 @@ export function isOver(status: string): boolean {
 }
 
 type Props = { run: Run; status: string; onDone: () => void };
-
-/** Whether the run halts for whoever debugs it, and not for an answer. */
-export function halted(run: Run): boolean {
-  return run.status === "paused" && run.questions.some((question) => HALTS.has(String(question["kind"] ?? question["type"] ?? question["reason"] ?? "")));
-}
-const HALTS = new Set(["break", "halt", "breakpoint", "step", "halted"]);
 
 export function Debugger({ run, status, onDone }: Props) {
   const [wrong, setWrong] = useState<Error>();
@@ -53,14 +47,25 @@ export function Debugger({ run, status, onDone }: Props) {
   );
 }
 
+/** What begins with a brace and is JSON is a JSON Logic rule, all else JSONata. */
+function rule(text: string): Json | undefined {
+  if (text === "") return undefined;
+  try {
+    return text.startsWith("{") ? (JSON.parse(text) as Json) : text;
+  } catch {
+    return text;
+  }
+}
+
 type BreakProps = { node: string; breakpoints: Breakpoint[]; onChange: (breakpoints: Breakpoint[]) => void };
 
 /** Whether a run halts before a node, and when. */
 export function BreakForm({ node, breakpoints, onChange }: BreakProps) {
   const known = breakpoints.find((one) => one.node === node);
-  const [when, setWhen] = useState(known?.when ?? "");
+  const kept = known?.when === undefined ? "" : typeof known.when === "string" ? known.when : JSON.stringify(known.when);
+  const [when, setWhen] = useState(kept);
   const others = breakpoints.filter((one) => one.node !== node);
-  const set = (on: boolean, condition: string) => onChange(on ? [...others, { node, ...(condition.trim() ? { when: condition.trim() } : {}) }] : others);
+  const set = (on: boolean, condition: string) => onChange(on ? [...others, { node, when: rule(condition.trim()) }] : others);
   return (
     <form
       className="form break-form"
@@ -74,10 +79,10 @@ export function BreakForm({ node, breakpoints, onChange }: BreakProps) {
         <input type="checkbox" checked={!!known} onChange={(event) => set(event.target.checked, when)} /> Halt before this node
       </label>
       <label>
-        Only when (JSONata)
+        Only when (JSONata, or a JSON Logic rule)
         <input value={when} onChange={(event) => setWhen(event.target.value)} placeholder="always" spellCheck={false} />
       </label>
-      {(known?.when ?? "") !== when.trim() && <button type="submit">Set the condition</button>}
+      {kept !== when.trim() && <button type="submit">Set the condition</button>}
     </form>
   );
 }

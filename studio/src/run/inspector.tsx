@@ -25,7 +25,7 @@ export function Inspector({ run, step, fresh, onSeq }: Props) {
 
 function Step({ run, view, onSeq }: { run: string; view: StepView; onSeq?: (seq: number) => void }) {
   const [forking, setForking] = useState(false);
-  const state = stateLook(view.status);
+  const state = stateLook(view.status === "open" ? "running" : view.status);
   const ended = view.seqs?.finished;
   return (
     <article className="inspector" aria-label={`Step ${view.step}`}>

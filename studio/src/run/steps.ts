@@ -2,7 +2,7 @@
 import type { Timeline, TimelineStep } from "../api/types";
 
 /** What a step's status code means, in the API's order. */
-export const CODES = ["running", "succeeded", "failed", "retrying", "waiting", "skipped"] as const;
+export const CODES = ["running", "succeeded", "failed", "waiting"] as const;
 
 export type Steps = {
   /** The nodes that steps were at; a step names one by its place here. */
@@ -18,7 +18,7 @@ export const statusOf = (row: TimelineStep) => CODES[row[2]] ?? "running";
 export const startOf = (row: TimelineStep) => row[3];
 export const longOf = (row: TimelineStep) => row[4] ?? 0;
 /** A step whose end is not known yet. */
-export const isOpen = (row: TimelineStep) => row[4] === null || statusOf(row) === "running" || statusOf(row) === "waiting" || statusOf(row) === "retrying";
+export const isOpen = (row: TimelineStep) => row[4] === null || statusOf(row) === "running" || statusOf(row) === "waiting";
 
 /** Adds a page of the timeline: what it holds replaces what was known from its first step on. */
 export function add(before: Steps, page: Timeline): Steps {

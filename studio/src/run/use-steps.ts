@@ -3,9 +3,11 @@ import { useEffect, useRef, useState } from "react";
 import { api } from "../api/client";
 import { add, none, settled, type Steps } from "./steps";
 
-const PAGE = 5_000;
-/** New steps are asked for at most so often. */
+/** Each answer costs the server a look through the whole journal, so few large ones are asked for. */
+const PAGE = 100_000;
+/** New steps are asked for at most so often, and never for more than a part of the time. */
 const EVERY_MS = 300;
+const REST = 4;
 
 type Loader = { wanted: number; wake: () => void };
 
@@ -17,6 +19,7 @@ async function load(run: string, loader: Loader, signal: AbortSignal, show: (ste
   while (!signal.aborted) {
     if (upTo >= loader.wanted) await new Promise<void>((done) => (loader.wake = done));
     upTo = loader.wanted;
+    const begun = performance.now();
     let after: number | null | undefined = settled(known.rows);
     while (typeof after === "number" && !signal.aborted) {
       const page = await api.timeline(run, after, PAGE, signal);
@@ -27,7 +30,7 @@ async function load(run: string, loader: Loader, signal: AbortSignal, show: (ste
         shown = performance.now();
       }
     }
-    await new Promise((done) => setTimeout(done, EVERY_MS));
+    await new Promise((done) => setTimeout(done, Math.max(EVERY_MS, REST * (performance.now() - begun))));
   }
 }
 

@@ -14,7 +14,7 @@ function Twig({ tree, depth }: { tree: WhyTree; depth: number }) {
   return (
     <li>
       <span className="why-words">{words}</span> <span aria-hidden="true">→</span>
-      <span className="unseen"> gives </span> <code className="why-value" data-value={typeof tree.value}>{brief(tree.value)}</code>
+      <span className="unseen"> gives </span> <code className="why-value" data-value={typeof tree.value}>{tree.undefined ? "nothing" : brief(tree.value)}</code>
       {children.length > 0 && (
         <ul>
           {children.map((child, index) => (
@@ -35,7 +35,7 @@ export function WhyView({ why }: { why: Why }) {
       {why.rules.map((rule) => (
         <details key={rule.index} open={rule.held || why.rules.length === 1}>
           <summary>
-            {rule.held ? "✓ holds" : "✕ does not hold"} · rule {rule.index + 1} ({rule.language})
+            {rule.held ? "✓ holds" : "✕ does not hold"} · rule {rule.index + 1} ({rule.language}){rule.label && ` → ${rule.label}`}
           </summary>
           <pre>{typeof rule.rule === "string" ? rule.rule : JSON.stringify(rule.rule)}</pre>
           <ul className="why-tree" aria-label={`Rule ${rule.index + 1} with its values`}>

@@ -67,7 +67,7 @@ test("what is loaded first is small", () => {
   const index = readFileSync(join(ASSETS, "index.html"), "utf8");
   const names = [...index.matchAll(/(?:src|href)="\/studio\/([^"]+)"/g)].map((found) => found[1]!);
   // The layout comes with the first graph.
-  names.push(...readdirSync(join(ASSETS, "a")).filter((name) => name.startsWith("layout.worker") && name.endsWith(".js")).map((name) => `a/${name}`));
+  names.push(...readdirSync(join(ASSETS, "assets")).filter((name) => name.startsWith("layout-worker") && name.endsWith(".js")).map((name) => `assets/${name}`));
   const bytes = names.map((name) => gzipSync(readFileSync(join(ASSETS, name))).length).reduce((sum, one) => sum + one, 0);
   console.log(`first load: ${bytes} bytes compressed, of ${names.length} files`);
   expect(names.length).toBeGreaterThan(2);
