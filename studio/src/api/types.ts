@@ -185,13 +185,13 @@ export type StepView = {
   request?: Raw;
   response?: Raw;
   stderr?: string[];
-  seqs?: { started?: number; finished?: number };
+  seqs?: { started?: number | null; finished?: number | null };
 };
 
 export type Side = { step: number; status: string; duration_ms?: number; label?: string };
 /** What differs of a step, and where in it. */
 export type Differs = { part: string; places: { at: string; first?: Json; second?: Json }[] };
-export type Pair = { node: string; visit: number; item?: number; same: boolean; left?: Side; right?: Side; parts: Differs[] };
+export type Pair = { node: string; visit: number; item?: number; same: boolean; left?: Side; right?: Side; parts?: Differs[] };
 export type Compared = {
   same: boolean;
   input: Differs["places"];

@@ -26,7 +26,7 @@ function started(): Worker {
 
 /** What a layout follows from, and nothing else. */
 export function shape(graph: Graph): string {
-  const nodes = graph.nodes.map((node) => [node.id, node.label, node.detail ?? node.tool ?? ""]);
+  const nodes = graph.nodes.map((node) => [node.id, node.label, node.detail ?? node.tool ?? "", node.layer ?? -1]);
   const edges = graph.edges.map((edge) => [edge.id, edge.from, edge.to, edge.label ?? "", edge.kind]);
   return JSON.stringify([graph.direction, nodes, edges]);
 }

@@ -104,7 +104,7 @@ function Rows({ rows, left, right }: { rows: Pair[]; left: string; right: string
               <OneSide run={right} side={row.right} />
             </td>
             <td>
-              {row.parts.map((part) => (
+              {row.parts?.map((part) => (
                 <Places key={part.part} name={part.part} places={part.places} />
               ))}
             </td>

@@ -26,7 +26,8 @@ export function Inspector({ run, step, fresh, onSeq }: Props) {
 function Step({ run, view, onSeq }: { run: string; view: StepView; onSeq?: (seq: number) => void }) {
   const [forking, setForking] = useState(false);
   const state = stateLook(view.status === "open" ? "running" : view.status);
-  const ended = view.seqs?.finished;
+  const ended = view.seqs?.finished ?? undefined;
+  const begun = view.seqs?.started ?? ended;
   return (
     <article className="inspector" aria-label={`Step ${view.step}`}>
       <h2>
@@ -46,8 +47,8 @@ function Step({ run, view, onSeq }: { run: string; view: StepView; onSeq?: (seq:
         {view.label && <Fact name="Label">{view.label}</Fact>}
       </dl>
       <div className="row">
-        {onSeq && view.seqs?.started !== undefined && (
-          <button type="button" onClick={() => onSeq(view.seqs!.started!)}>
+        {onSeq && begun !== undefined && (
+          <button type="button" onClick={() => onSeq(begun)}>
             Go to this moment
           </button>
         )}

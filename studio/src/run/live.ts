@@ -46,12 +46,14 @@ export function useLive(id: string): Live {
     let picture = nothing;
     /** Whether the server has to be asked for the whole picture. */
     let whole = false;
+    let isOver = false;
 
     const look = async (all: boolean) => {
       const now = await api.run(id);
       if (over) return;
       setRun(now);
       if (!all) return;
+      isOver = now.outcome !== null && now.outcome !== undefined;
       const [drawn, at] = await Promise.all([api.graph(id), api.at(id, now.events)]);
       if (over) return;
       shown.current = drawn;
@@ -83,6 +85,7 @@ export function useLive(id: string): Live {
       const seen = (await look(true)) ?? 0;
       if (over) return;
       setWrong(undefined);
+      if (isOver) return;
       stop = follow(id, seen, {
         onEvent: (event) => {
           waiting.push(event);
