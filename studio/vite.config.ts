@@ -17,7 +17,6 @@ export default defineConfig({
   build: {
     outDir: out,
     emptyOutDir: true,
-    assetsDir: "a",
     target: "es2022",
     sourcemap: false,
     modulePreload: { polyfill: false },

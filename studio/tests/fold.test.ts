@@ -41,6 +41,22 @@ test("a run that picks a way, tries again and fails", () => {
   expect(now.status).toBe("failed");
 });
 
+test("the run stands as its own events say, not as a node does", () => {
+  seq = 0;
+  const now = fold(nothing, [event("started"), event("step_failed", { step: 1, node: "send", status: "failed" })], flow);
+  expect(now.status).toBe("running");
+  expect(fold(now, [event("paused", { node: "check", status: "waiting" })], flow).status).toBe("paused");
+});
+
+test("an item's end is not the end of its step, and an unknown way is asked for", () => {
+  seq = 0;
+  let now = fold(nothing, [event("spread", { step: 1, node: "send" }), event("step_finished", { step: 2, node: "send", item: 0 })], flow);
+  expect(now.nodes["send"]).toEqual({ status: "running", visits: 1 });
+  expect(now.unsure).toBeUndefined();
+  now = fold(now, [event("step_finished", { step: 3, node: "check", label: "rule 7" })], flow);
+  expect(now.unsure).toBe(true);
+});
+
 test("events that were seen change nothing", () => {
   seq = 0;
   const first = event("StepFinished", { step: 1, node: "entry" });

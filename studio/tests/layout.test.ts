@@ -17,7 +17,7 @@ test("what can run at the same time stands side by side", () => {
 
 test("each layer is a band that holds its nodes", () => {
   const { bands, boxes } = layout(diamond);
-  expect(bands.map((band) => band.layer)).toEqual([0, 1, 2, 3]);
+  expect(bands.map((band) => band.rank)).toEqual([0, 1, 2, 3]);
   expect(boxes["right"]!.y).toBeGreaterThan(bands[1]!.y);
   expect(boxes["right"]!.y + boxes["right"]!.height).toBeLessThan(bands[1]!.y + bands[1]!.height);
 });

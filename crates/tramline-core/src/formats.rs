@@ -9,6 +9,7 @@ use yaml_graph::Document;
 
 pub mod beside;
 pub mod calls;
+pub mod checked;
 mod detect;
 pub mod document;
 mod flaws;
@@ -22,6 +23,7 @@ pub mod scalar;
 mod sketch;
 pub mod sop_markdown;
 pub mod tool_plan;
+mod whereabouts;
 pub mod yaml_graph;
 mod yaml_text;
 

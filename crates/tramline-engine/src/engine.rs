@@ -51,7 +51,7 @@ pub use follow::Follow;
 pub use fork::{Branch, Branched, Effects};
 pub use guided::{Guide, ToolCall, Went};
 pub use hold::{Handle, Said};
-pub use load::Loaded;
+pub use load::{Begun, Loaded};
 pub use options::{Options, Scratch};
 pub use quota::Quota;
 pub use retention::{Pruned, Retention};

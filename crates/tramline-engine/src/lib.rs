@@ -29,8 +29,8 @@ pub mod uses;
 
 pub use drive::Ended;
 pub use engine::{
-    At, Branch, Branched, Effects, Engine, Follow, Guide, Handle, Loaded, Options, Owner, Pruned,
-    Quota, Retention, Said, Scratch, Start, ToolCall, Went, over, stale,
+    At, Begun, Branch, Branched, Effects, Engine, Follow, Guide, Handle, Loaded, Options, Owner,
+    Pruned, Quota, Retention, Said, Scratch, Start, ToolCall, Went, over, stale,
 };
 pub use fault::Fault;
 pub use ledger::status;

@@ -36,6 +36,7 @@ mod runs;
 mod serve;
 mod settings;
 mod sop;
+mod studio;
 mod trace;
 
 /// Puts AI agents on tracks: workflows of MCP tools that run, pause, survive a crash and can be
@@ -92,6 +93,8 @@ enum Verb {
     Run(run::Run),
     /// Serve graphs as MCP tools
     Serve(serve::Serve),
+    /// Open documents, runs and questions in a browser
+    Studio(studio::Studio),
     /// Check documents and show every flaw at its place
     Check(check::Check),
     /// Draw a workflow as Mermaid, DOT or SVG
@@ -249,6 +252,7 @@ pub fn main() -> ExitCode {
     let done = match cli.verb {
         Verb::Run(verb) => on_one_thread(run::main(common, verb)),
         Verb::Serve(verb) => on_many_threads(serve::main(common, verb)),
+        Verb::Studio(verb) => on_many_threads(studio::main(common, verb)),
         Verb::Check(verb) => on_one_thread(check::main(common, verb)),
         Verb::Graph(verb) => graph::main(&verb, json),
         Verb::Convert(verb) => convert::main(&verb, json),

@@ -44,7 +44,7 @@ async function loop(run: string, after: number, to: Follower, signal: AbortSigna
         wait = WAIT_MS;
         seen = event.seq;
         to.onEvent(event);
-        if (event.event === "Finished") return;
+        if (/^finished$/i.test(event.event)) return;
       }
     } catch (wrong) {
       if (signal.aborted) return;

@@ -104,7 +104,8 @@ export type Question = {
   [key: string]: Json | undefined;
 };
 
-export type Breakpoint = { node: string; when?: string };
+/** `when` is JSONata as text, or a JSON Logic rule. */
+export type Breakpoint = { node: string; when?: Json };
 
 export type Run = {
   run_id: string;
@@ -118,7 +119,10 @@ export type Run = {
   questions: Question[];
   outcome?: Json;
   input?: Json;
-  forked_from?: { run_id: string; step: number } | null;
+  forked_from?: { run_id: string; seq: number } | null;
+  parent?: { run_id: string; step: number } | null;
+  /** Whether it halts before every step. */
+  stepping?: boolean;
   kind?: "graph" | "guided";
   breakpoints?: Breakpoint[];
   budget?: Json;
@@ -137,7 +141,7 @@ export type At = {
   scope_keys: string[];
 };
 
-/** One of a run's events, as it comes. */
+/** One of a run's events, as it comes. `status` is that of the node, or of the run where it is about the run. */
 export type RunEvent = {
   seq: number;
   at_ms: number;
@@ -147,15 +151,17 @@ export type RunEvent = {
   label?: string;
   status?: RunStatus;
   attempt?: number;
-  [key: string]: Json | undefined;
+  item?: number;
+  by?: string;
+  message?: string;
 };
 
-/** Step, node index, status code, started, duration, attempts, item. */
+/** Step, node index, status code (0 open, 1 succeeded, 2 failed, 3 waiting), started, duration, attempts, item. */
 export type TimelineStep = [number, number, number, number, number | null, number, number?];
 export type Timeline = { steps: TimelineStep[]; nodes: string[]; next?: number | null };
 
-export type WhyTree = { op?: string; text?: string; value?: Json; children?: WhyTree[] };
-export type WhyRule = { index: number; rule: Json; language: string; held: boolean; tree: WhyTree };
+export type WhyTree = { op?: string; text?: string; value?: Json; undefined?: boolean; children?: WhyTree[] };
+export type WhyRule = { index: number; rule: Json; language: string; label?: string; held: boolean; tree: WhyTree };
 export type Why = { rules: WhyRule[]; picked: string };
 
 export type Raw = { kept?: boolean; [key: string]: Json | undefined };
@@ -179,12 +185,19 @@ export type StepView = {
   request?: Raw;
   response?: Raw;
   stderr?: string[];
-  seqs?: { started?: number; finished?: number };
+  seqs?: { started?: number | null; finished?: number | null };
 };
 
+export type Side = { step: number; status: string; duration_ms?: number; label?: string };
+/** What differs of a step, and where in it. */
+export type Differs = { part: string; places: { at: string; first?: Json; second?: Json }[] };
+export type Pair = { node: string; visit: number; item?: number; same: boolean; left?: Side; right?: Side; parts?: Differs[] };
 export type Compared = {
-  steps: { node: string; same: boolean; left?: Json; right?: Json }[];
-  [key: string]: Json | undefined;
+  same: boolean;
+  input: Differs["places"];
+  outcome: Differs["places"];
+  steps: Pair[];
+  more: boolean;
 };
 
 export type Walk = {

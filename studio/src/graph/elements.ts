@@ -56,7 +56,7 @@ export function useElements(props: GraphProps & { laid: Laid }): { nodes: ShownN
       const chosen = selected !== undefined && (edge.from === selected || edge.to === selected);
       const data = { edge, points: way.points, label: way.label, taken: taken?.has(`${edge.from}>${edge.to}`) ?? false, chosen };
       const old = ways.current.get(edge.id);
-      const markerEnd = { type: MarkerType.ArrowClosed, width: 18, height: 18, color: data.taken ? "var(--taken)" : "var(--way)" };
+      const markerEnd = { type: MarkerType.ArrowClosed, markerUnits: "userSpaceOnUse", width: 22, height: 22, color: data.taken ? "var(--taken)" : "var(--way)" };
       const fresh: ShownEdge = { id: edge.id, source: edge.from, target: edge.to, type: "shown", data, markerEnd, focusable: false };
       now.set(edge.id, old?.data && same(old.data, data) ? old : fresh);
     }

@@ -14,7 +14,7 @@ let turns = 0;
 
 function started(): Worker {
   if (worker) return worker;
-  worker = new Worker(new URL("./layout.worker.ts", import.meta.url), { type: "module", name: "layout" });
+  worker = new Worker(new URL("./layout-worker.ts", import.meta.url), { type: "module", name: "layout" });
   worker.addEventListener("message", ({ data }: MessageEvent<Reply>) => {
     const asker = waiting.get(data.turn);
     waiting.delete(data.turn);
@@ -26,7 +26,7 @@ function started(): Worker {
 
 /** What a layout follows from, and nothing else. */
 export function shape(graph: Graph): string {
-  const nodes = graph.nodes.map((node) => [node.id, node.label, node.detail ?? node.tool ?? ""]);
+  const nodes = graph.nodes.map((node) => [node.id, node.label, node.detail ?? node.tool ?? "", node.layer ?? -1]);
   const edges = graph.edges.map((edge) => [edge.id, edge.from, edge.to, edge.label ?? "", edge.kind]);
   return JSON.stringify([graph.direction, nodes, edges]);
 }

@@ -4,7 +4,8 @@
 export type Point = { x: number; y: number };
 /** A node's box, by its upper left corner. */
 export type Box = Point & { width: number; height: number };
-export type Band = Box & { layer: number };
+/** A rank across the picture; its layer where the graph has layers. */
+export type Band = Box & { rank: number; layer?: number };
 export type Laid = {
   boxes: { [node: string]: Box };
   /** The points of each edge and where its label stands. */

@@ -8,7 +8,7 @@ import type { Band, Box, Laid, Point } from "./layout-path";
 
 
 const LETTER = 7.4;
-const NODE_WIDTH_MIN = 132;
+const NODE_WIDTH_MIN = 144;
 const NODE_WIDTH_MAX = 264;
 const NODE_HEIGHT = 62;
 const MARGIN = 32;
@@ -85,17 +85,19 @@ function read(graph: Graph, drawn: graphlib.Graph): Laid {
 /** One band for each rank, across the whole picture. */
 function bands(graph: Graph, boxes: Laid["boxes"], width: number, height: number): Band[] {
   const upright = graph.direction === "TB";
-  const ranks = new Map<number, { from: number; to: number }>();
-  for (const box of Object.values(boxes)) {
+  const ranks = new Map<number, { from: number; to: number; layer?: number }>();
+  for (const node of graph.nodes) {
+    const box = boxes[node.id];
+    if (!box) continue;
     const [at, long] = upright ? [box.y, box.height] : [box.x, box.width];
     const middle = Math.round(at + long / 2);
     const rank = ranks.get(middle) ?? { from: at, to: at + long };
-    ranks.set(middle, { from: Math.min(rank.from, at), to: Math.max(rank.to, at + long) });
+    ranks.set(middle, { from: Math.min(rank.from, at), to: Math.max(rank.to, at + long), layer: rank.layer ?? node.layer });
   }
   const sorted = [...ranks].sort(([a], [b]) => a - b).map(([, rank]) => rank);
-  return sorted.map(({ from, to }, layer) =>
+  return sorted.map(({ from, to, layer }, rank) =>
     upright
-      ? { layer, x: 0, y: from - 12, width, height: to - from + 24 }
-      : { layer, x: from - 12, y: 0, width: to - from + 24, height },
+      ? { rank, layer, x: 0, y: from - 12, width, height: to - from + 24 }
+      : { rank, layer, x: from - 12, y: 0, width: to - from + 24, height },
   );
 }

@@ -30,16 +30,14 @@ export type Shown = {
 
 export type ShownNode = Node<Shown, "shown">;
 
-/** What is read out for a node. */
-export function spoken(shown: Shown): string {
-  const { node, status, visits, live, breakpoint, flaws, mark } = shown;
-  const parts = [`${node.label}, ${look(node.kind).word}`];
-  if (node.tool) parts.push(node.tool);
-  if (live) parts.push(stateLook(status).word + (visits && visits > 1 ? ` ${visits} times` : ""));
+/** What is read out for a node beside what stands on it. */
+function unseen({ node, status, live, breakpoint, flaws, mark }: Shown): string {
+  const parts = [look(node.kind).word];
+  if (live && (!status || status === "idle")) parts.push(stateLook("idle").word);
   if (breakpoint) parts.push("breakpoint");
   if (flaws) parts.push(`${flaws} flaw${flaws === 1 ? "" : "s"}`);
   if (mark) parts.push(mark);
-  return parts.join(", ");
+  return `, ${parts.join(", ")}`;
 }
 
 export const ShownNodeView = memo(function ShownNodeView({ data }: NodeProps<ShownNode>) {
@@ -57,7 +55,6 @@ export const ShownNodeView = memo(function ShownNodeView({ data }: NodeProps<Sho
       data-chosen={chosen || undefined}
       data-mark={mark}
       role="button"
-      aria-label={spoken(data)}
       aria-pressed={chosen}
       tabIndex={tab ? 0 : -1}
       style={{ width, height }}
@@ -75,6 +72,7 @@ export const ShownNodeView = memo(function ShownNodeView({ data }: NodeProps<Sho
       <span className="words">
         <span className="label">{node.label}</span>
         <span className="detail">{word ? `${state.sign} ${word}` : (remark ?? node.tool ?? node.detail ?? kind.word)}</span>
+        <span className="unseen">{unseen(data)}</span>
       </span>
       {(breakpoint || breakable) && (
         <span className="break" data-break={node.id} data-on={breakpoint ? (breakpoint === true ? "always" : "when") : undefined} aria-hidden="true" />
@@ -88,4 +86,4 @@ export const ShownNodeView = memo(function ShownNodeView({ data }: NodeProps<Sho
   );
 });
 
-const MARKS: { [mark in Mark]: string } = { added: "+", removed: "−", changed: "±", here: "◉", refused: "⃠" };
+const MARKS: { [mark in Mark]: string } = { added: "+", removed: "−", changed: "±", here: "◉", refused: "⊘" };

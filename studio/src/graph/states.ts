@@ -6,7 +6,7 @@ export type StateLook = { word: string; sign: string; /** Dashes of the outline.
 export const STATES: { [status in NodeStatus]: StateLook } = {
   idle: { word: "not yet", sign: "" },
   running: { word: "running", sign: "▸", dash: "8 4" },
-  waiting: { word: "waiting", sign: "⏸", dash: "2 4" },
+  waiting: { word: "waiting", sign: "‖", dash: "2 4" },
   retrying: { word: "trying again", sign: "↻", dash: "10 3 2 3" },
   succeeded: { word: "done", sign: "✓" },
   failed: { word: "failed", sign: "✕", hatched: true },

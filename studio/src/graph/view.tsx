@@ -174,11 +174,11 @@ function Bands({ bands }: { bands: Band[] }) {
     <ViewportPortal>
       {bands.map((band) => (
         <div
-          key={band.layer}
+          key={band.rank}
           className="band"
           style={{ transform: `translate(${band.x}px, ${band.y}px)`, width: band.width, height: band.height }}
         >
-          <span>layer {band.layer}</span>
+          {band.layer !== undefined && <span>layer {band.layer}</span>}
         </div>
       ))}
     </ViewportPortal>

@@ -12,6 +12,8 @@ export type Picture = {
   taken: ReadonlySet<string>;
   /** Which node each open step is at, for events that name only the step. */
   open: { [step: number]: string };
+  /** Whether a way was taken that the graph does not name: the server knows which. */
+  unsure?: boolean;
 };
 
 /** How a run is shown from what the server says of one place in its journal. */
@@ -56,13 +58,29 @@ export function fold(before: Picture, events: RunEvent[], graph: Graph): Picture
   return { ...next, taken: taken.size === before.taken.size ? before.taken : taken };
 }
 
+/** How the run stands after an event that is about the run, or as far as a step tells it. */
+function standing(before: string, event: RunEvent): string {
+  switch (named(event)) {
+    case "finished":
+      return event.status ?? before;
+    case "paused":
+      return "paused";
+    case "watched":
+    case "amended":
+      return before;
+    default:
+      return "running";
+  }
+}
+
 function apply(to: Picture, taken: Set<string>, event: RunEvent, graph: Graph): void {
   to.seq = event.seq;
   to.at_ms = event.at_ms;
-  if (event.status) to.status = event.status;
-  const node = event.node ?? (event.step === undefined ? undefined : to.open[event.step]);
-  if (node === undefined) return;
+  to.status = standing(to.status, event);
   const step = event.step;
+  const node = event.node ?? (step === undefined ? undefined : to.open[step]);
+  // What happens to one item of a step is not the end of the step.
+  if (node === undefined || event.item !== undefined) return;
   const known = step !== undefined && to.open[step] !== undefined;
   const set = (status: NodeStatus, enters: boolean) => {
     const visits = (to.nodes[node]?.visits ?? 0) + (enters && !known ? 1 : 0);
@@ -75,7 +93,9 @@ function apply(to: Picture, taken: Set<string>, event: RunEvent, graph: Graph): 
   const ends = (status: NodeStatus, label: string | undefined) => {
     set(status, true);
     if (step !== undefined) delete to.open[step];
-    for (const way of ways(graph, node, label)) taken.add(way);
+    const found = ways(graph, node, label);
+    if (found.length === 0 && label !== undefined) to.unsure = true;
+    for (const way of found) taken.add(way);
   };
   switch (named(event)) {
     case "stepstarted":

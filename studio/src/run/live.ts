@@ -43,35 +43,49 @@ export function useLive(id: string): Live {
     const waiting: RunEvent[] = [];
     let frame = 0;
     let settle: ReturnType<typeof setTimeout> | undefined;
+    let picture = nothing;
+    /** Whether the server has to be asked for the whole picture. */
+    let whole = false;
+    let isOver = false;
 
-    const look = async (whole: boolean) => {
+    const look = async (all: boolean) => {
       const now = await api.run(id);
       if (over) return;
       setRun(now);
-      if (!whole || now.kind === "guided") return;
+      if (!all) return;
+      isOver = now.outcome !== null && now.outcome !== undefined;
       const [drawn, at] = await Promise.all([api.graph(id), api.at(id, now.events)]);
       if (over) return;
       shown.current = drawn;
       setGraph(drawn);
       // Events that came meanwhile are ahead of what was asked for.
-      setPicture((before) => (at.seq >= before.seq ? pictureAt(at) : before));
+      if (at.seq >= picture.seq) picture = { ...pictureAt(at), open: picture.open };
+      setPicture(picture);
       return at.seq;
     };
     const flush = () => {
       frame = 0;
       const events = waiting.splice(0);
       const drawn = shown.current;
-      if (drawn) setPicture((before) => fold(before, events, drawn));
-      const telling = events.map(named).filter((name) => TELLING.has(name));
-      if (telling.length) {
-        clearTimeout(settle);
-        settle = setTimeout(() => void look(telling.includes("amended") || telling.includes("finished")).catch(setWrong), SETTLE_MS);
+      if (drawn) {
+        picture = fold(picture, events, drawn);
+        setPicture(picture);
       }
+      const telling = events.map(named).filter((name) => TELLING.has(name));
+      whole ||= picture.unsure === true || telling.includes("amended") || telling.includes("finished");
+      if (!telling.length && !whole) return;
+      clearTimeout(settle);
+      settle = setTimeout(() => {
+        const all = whole;
+        whole = false;
+        look(all).catch(setWrong);
+      }, SETTLE_MS);
     };
     const begin = async () => {
       const seen = (await look(true)) ?? 0;
       if (over) return;
       setWrong(undefined);
+      if (isOver) return;
       stop = follow(id, seen, {
         onEvent: (event) => {
           waiting.push(event);

@@ -3,6 +3,7 @@ import { useEffect, useRef, type ReactNode } from "react";
 import { api } from "../api/client";
 import { Link, to, useRouter, type Route } from "../router";
 import { useLoad } from "./load";
+import { Mishap } from "./mishap";
 import { choose, useTheme, type Theme } from "./theme";
 import { TokenPrompt } from "./token";
 import { useAsked } from "./asked";
@@ -38,7 +39,7 @@ export function Shell({ children }: { children: ReactNode }) {
       </header>
       <main id="main" ref={main} tabIndex={-1} data-path={path}>
         <TokenPrompt />
-        {children}
+        <Mishap of={path}>{children}</Mishap>
       </main>
     </div>
   );

@@ -1,6 +1,6 @@
 //! How a run begins: what it runs, with what, for whom, and where it is to halt.
 
-use super::Budget;
+use super::{Budget, Entry, Event};
 use crate::ids::{RunId, Seq, StepNo};
 use crate::workflow::Workflow;
 use serde::{Deserialize, Serialize};
@@ -87,6 +87,22 @@ pub struct Watch {
     /// Before every step.
     #[serde(default)]
     pub stepping: bool,
+}
+
+impl Watch {
+    /// What was said last in a journal about where its run is to halt.
+    pub fn current(entries: &[Entry]) -> Self {
+        let said = entries.iter().rev().find_map(|entry| {
+            if let Event::Watched { watch, .. } = &entry.event {
+                Some(watch.clone())
+            } else if let Event::Started(started) = &entry.event {
+                started.watch.clone()
+            } else {
+                None
+            }
+        });
+        said.unwrap_or_default()
+    }
 }
 
 /// A node before which a run is to halt.
