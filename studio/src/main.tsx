@@ -4,6 +4,7 @@ import { App } from "./app";
 import "./style/base.css";
 import "./style/graph.css";
 import "./style/run.css";
+import "./style/edit.css";
 
 const root = document.getElementById("root");
 if (root) createRoot(root).render(<App />);

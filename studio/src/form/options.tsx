@@ -29,7 +29,7 @@ export function RunOptions({ tool, value, onChange }: { tool: Tool; value: Optio
           return (
             <div className="row" key={index}>
               <input aria-label={`Node of breakpoint ${index + 1}`} list={list} placeholder="node" value={one.node} onChange={(event) => change({ node: event.target.value })} />
-              <input aria-label={`Condition of breakpoint ${index + 1}`} placeholder="when (JSONata), or always" value={one.when ?? ""} onChange={(event) => change({ when: event.target.value || undefined })} />
+              <input aria-label={`Condition of breakpoint ${index + 1}`} placeholder="when (JSONata), or always" value={typeof one.when === "string" ? one.when : ""} onChange={(event) => change({ when: event.target.value || undefined })} />
               <button type="button" aria-label={`Remove breakpoint ${index + 1}`} onClick={() => setBreaks(value.breakpoints.filter((_, at) => at !== index))}>
                 −
               </button>
