@@ -103,9 +103,9 @@ test("the last ten inputs are remembered, each once, the newest first", () => {
 });
 
 test("what the server said is told at its field", () => {
-  const said = placed('the input does not fit the schema of `w`: /weight: -1 is less than 0; it was -1; /a~1b/0: 5 is not of type "string"; "country" is a required property');
-  expect(said.fields).toEqual({ "/weight": "-1 is less than 0; it was -1", "/a~1b/0": '5 is not of type "string"', "/country": "is needed" });
+  const said = placed('the input does not fit the schema of `w`: /weight: must be more than 0; it is -1; /a~1b/0: must be a string, not a number; `country` is missing');
+  expect(said.fields).toEqual({ "/weight": "must be more than 0; it is -1", "/a~1b/0": "must be a string, not a number", "/country": "is needed" });
   expect(inside("/a", "b/c")).toBe("/a/b~1c");
-  expect(unplaced(said, new Set(["/weight", "/country"]))).toEqual(['/a~1b/0: 5 is not of type "string"']);
+  expect(unplaced(said, new Set(["/weight", "/country"]))).toEqual(["/a~1b/0: must be a string, not a number"]);
   expect(placed("there is no workflow `w`")).toEqual({ fields: {}, rest: ["there is no workflow `w`"] });
 });

@@ -3,7 +3,7 @@
 export type Said = { /** By JSON pointer. */ fields: { [pointer: string]: string }; /** What belongs to no field. */ rest: string[] };
 
 const OPENS = /^the input does not fit the schema of `[^`]*`: /;
-const MISSING = /^"?([^"]+?)"? is a required property/;
+const MISSING = /^`([^`]+)` is missing/;
 
 /** Takes a refusal apart. Each part is `/pointer: message`, or a message about the whole. */
 export function placed(message: string): Said {

@@ -4,6 +4,7 @@ import { api } from "../api/client";
 import type { Breakpoint, Run } from "../api/types";
 import { GraphView } from "../graph/view";
 import { Link, to, useRouter } from "../router";
+import { Replan } from "../replan/view";
 import { BreakForm, Debugger, isOver } from "../run/debugger";
 import { Inspector, NodeFacts } from "../run/inspector";
 import { useLive, type Live } from "../run/live";
@@ -14,6 +15,7 @@ import { lastAt, nodeOf, find, stepOf } from "../run/steps";
 import { Timeline } from "../run/timeline";
 import { Travel, usePast } from "../run/travel";
 import { useSteps } from "../run/use-steps";
+import { SopView } from "../sop/view";
 import { useSay } from "../shell/announce";
 import { Trouble } from "../shell/load";
 import { count, duration } from "../shell/words";
@@ -22,6 +24,7 @@ export function RunPage({ run: id, step }: { run: string; step?: number }) {
   const live = useLive(id);
   if (live.wrong && !live.run) return <div className="page"><Trouble wrong={live.wrong} /></div>;
   if (!live.run) return <p className="page quiet">Loading…</p>;
+  if (live.run.kind === "guided") return <SopView run={live.run} refresh={live.refresh} />;
   return <Shown live={live} run={live.run} step={step} />;
 }
 
@@ -63,6 +66,15 @@ function Shown({ live, run, step }: { live: Live; run: Run; step?: number }) {
     [steps, past, step, onStep, here, id, seq],
   );
 
+  if (new URLSearchParams(search).has("plan")) {
+    return (
+      <section className="run" data-status={status}>
+        <Head run={run} status={status} linked={live.linked} onDone={live.refresh} />
+        <Link href={to("runs", id)}>Back to the run</Link>
+        <Replan run={run} onAnswered={live.refresh} />
+      </section>
+    );
+  }
   const picture = past?.picture ?? live.picture;
   const graph = past?.graph ?? live.graph;
   const node = graph?.nodes.find((one) => one.id === selected);
@@ -87,6 +99,11 @@ function Shown({ live, run, step }: { live: Live; run: Run; step?: number }) {
           )}
         </div>
         <aside className="run-side" aria-label="Details" tabIndex={-1}>
+          {amended && (
+            <p>
+              <Link href={`${to("runs", id)}?plan`}>How the plan changed</Link>
+            </p>
+          )}
           <Outcome run={run} onAnswered={live.refresh} />
           {step !== undefined && (!picked || picked === at) ? (
             <Inspector run={id} step={step} fresh={row && row[4] === null ? live.picture.seq : (row?.[2] ?? 0)} onSeq={onSeq} />

@@ -1,0 +1,109 @@
+// A plan that changed, as a coloured difference on its graph, with the question that it answers.
+import { useEffect, useState } from "react";
+import { api } from "../api/client";
+import type { Amendments, Graph, Run } from "../api/types";
+import { GraphView } from "../graph/view";
+import { Ask } from "../inbox/ask";
+import { Show, useLoad } from "../shell/load";
+import { count } from "../shell/words";
+import { changeOf, graphIn, isChange, type Change } from "./change";
+
+/** Shows which nodes changes of a plan brought; what waits is answered beside it. */
+export function Replan({ run, onAnswered }: { run: Run; onAnswered: () => void }) {
+  const found = useLoad(() => api.amendments(run.run_id), [run.run_id, run.events]);
+  const [picked, setPicked] = useState<number>();
+  return (
+    <Show from={found}>
+      {(amendments) => {
+        const last = amendments.amendments.length - 1;
+        const at = picked ?? (amendments.proposed ? last + 1 : last);
+        return (
+          <section className="replan" aria-label="Changes of the plan">
+            <div className="row" role="group" aria-label="Which change">
+              {amendments.amendments.map((one, index) => (
+                <button key={one.seq} type="button" aria-pressed={index === at} onClick={() => setPicked(index)}>
+                  Change {index + 1} by {one.by}
+                </button>
+              ))}
+              {amendments.proposed && (
+                <button type="button" aria-pressed={at === last + 1} onClick={() => setPicked(last + 1)}>
+                  Proposed
+                </button>
+              )}
+            </div>
+            <OneChange run={run} amendments={amendments} at={at} />
+            {run.questions.map((question) => (
+              <section key={question.checkpoint_id} className="question" aria-label="Question">
+                <Ask question={question} onAnswered={onAnswered} />
+              </section>
+            ))}
+          </section>
+        );
+      }}
+    </Show>
+  );
+}
+
+function OneChange({ run, amendments, at }: { run: Run; amendments: Amendments; at: number }) {
+  const pair = usePair(run, amendments, at);
+  if (!pair) return <p className="quiet">Loading…</p>;
+  const change = changeOf(pair.before, pair.after);
+  return (
+    <>
+      <Words change={change} />
+      <GraphView graph={change.graph} name={`How the plan of ${run.workflow} changed`} marks={change.marks} remarks={change.remarks} />
+    </>
+  );
+}
+
+/** The plan before and after a change. */
+function usePair(run: Run, { amendments, proposed }: Amendments, at: number): { before: Graph; after: Graph } | undefined {
+  const [pair, setPair] = useState<{ before: Graph; after: Graph }>();
+  const seq = amendments[at]?.seq;
+  const offered = graphIn(proposed?.["graph"]);
+  useEffect(() => {
+    let over = false;
+    const look = async () => {
+      if (seq === undefined) {
+        const before = await api.graph(run.run_id);
+        return { before, after: offered ?? before };
+      }
+      const [before, after] = await Promise.all([api.graph(run.run_id, seq - 1), api.graph(run.run_id, seq)]);
+      return { before, after };
+    };
+    look().then(
+      (found) => !over && setPair(found),
+      () => {},
+    );
+    return () => {
+      over = true;
+    };
+    // What is offered comes with the list of changes.
+  }, [run.run_id, seq, at, run.events]);
+  return pair;
+}
+
+const PARTS: { key: "added" | "removed" | "changed"; sign: string; word: string }[] = [
+  { key: "added", sign: "+", word: "added" },
+  { key: "changed", sign: "±", word: "changed" },
+  { key: "removed", sign: "−", word: "removed" },
+];
+
+/** The same in words, for those who do not see the colours. */
+export function Words({ change }: { change: Change }) {
+  if (!isChange(change)) return <p>The plan stays as it is.</p>;
+  return (
+    <ul className="change-words">
+      {PARTS.map(({ key, sign, word }) =>
+        change[key].length === 0 ? null : (
+          <li key={key} data-mark={key}>
+            <span aria-hidden="true">{sign} </span>
+            {count(change[key].length, "node")} {word}: {change[key].join(", ")}
+          </li>
+        ),
+      )}
+      {change.ways.added.length > 0 && <li data-mark="added">+ new ways: {change.ways.added.join(", ")}</li>}
+      {change.ways.removed.length > 0 && <li data-mark="removed">− ways gone: {change.ways.removed.join(", ")}</li>}
+    </ul>
+  );
+}
