@@ -62,7 +62,7 @@ export function makeEditor({ parent, text, format, writable, heard, more }: Give
       listener,
       EditorState.tabSize.of(2),
       EditorState.readOnly.of(!writable),
-      EditorView.contentAttributes.of({ "aria-label": "Text of the document", spellcheck: "false" }),
+      EditorView.contentAttributes.of({ "aria-label": "Text of the document", spellcheck: "false", tabindex: "0" }),
       // A file keeps the ends of line it has.
       text.includes("\r\n") ? EditorState.lineSeparator.of("\r\n") : [],
     ],
