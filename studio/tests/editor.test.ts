@@ -5,7 +5,9 @@ import type { Flaw } from "../src/api/types";
 import { hunks, lineDiff } from "../src/editor/diff";
 import { extent, extents, nodeAt } from "../src/editor/extent";
 import { byNode, inUnits, spot, type Lines } from "../src/editor/flaws";
-import { graph, node } from "./made";
+import { askOf, freshNode, kindsOf } from "../src/editor/fresh";
+import { fieldEdits, fieldsOf, nodeSchema } from "../src/editor/raw";
+import { edge, graph, node } from "./made";
 
 const yaml = readFileSync(new URL("../../examples/graphs/switch.yaml", import.meta.url), "utf8").split("\n");
 const line = (text: string) => yaml.findIndex((one) => one.includes(text)) + 1;
@@ -74,4 +76,32 @@ test("what did not change is left out of a difference", () => {
   expect(shown).toHaveLength(10);
   expect(shown[0]).toBeUndefined();
   expect(shown[9]).toBeUndefined();
+});
+
+test("a new node is whole enough to be drawn", () => {
+  const drawn = graph([node("a"), node("b"), node("exit", "exit")], [edge("a", "b")]);
+  expect(freshNode("yaml", "call", "n", "mail:send", drawn, "a")).toEqual({ id: "n", kind: "call", server: "mail", tool: "send", args: {} });
+  expect(freshNode("yaml", "choose", "n", '{"var": "a"}', drawn, "a")).toEqual({ id: "n", kind: "choose", conditions: [{ rule: { var: "a" }, next: "b" }] });
+  expect(freshNode("yaml", "choose", "n", "a > 1", drawn, undefined)).toMatchObject({ conditions: [{ rule: "a > 1", next: "exit" }] });
+  expect(freshNode("dag", "compute", "n", "1 + 1", drawn, "a")).toEqual({ id: "n", kind: "compute", expr: "1 + 1" });
+  expect(kindsOf("sop")).toEqual([]);
+  expect(askOf("yaml", "exit")).toBeUndefined();
+});
+
+test("the fields of a node are read from its lines and written back one by one", () => {
+  const text = yaml.join("\n");
+  const fields = fieldsOf(text, extent(yaml, line("- id: freight"), 9)!, "yaml")!;
+  expect(fields).toMatchObject({ id: "freight", type: "transform", next: "exit" });
+  expect(fieldEdits("freight", fields, { ...fields, next: "other", description: "Heavy." })).toEqual([{ op: "set_field", id: "freight", path: ["description"], value: "Heavy." }]);
+  expect(fieldEdits("a", { id: "a", join: "all" }, { id: "a" })).toEqual([{ op: "set_field", id: "a", path: ["join"], value: null }]);
+  expect(fieldsOf('[\n  {"id": "a"},\n]', { from: 2, to: 2 }, "dag")).toEqual({ id: "a" });
+  expect(fieldsOf("- id: [", { from: 1, to: 1 }, "yaml")).toBeUndefined();
+});
+
+test("the side form has the fields of the node's type", () => {
+  const schema = JSON.parse(readFileSync(new URL("../../schemas/yaml-graph.schema.json", import.meta.url), "utf8"));
+  const keys = (type: string) => Object.keys((nodeSchema(schema, "yaml", { id: "a", type }) as { properties: object }).properties);
+  expect(keys("mcp")).toEqual(expect.arrayContaining(["server", "tool", "args", "timeout"]));
+  expect(keys("transform")).not.toContain("server");
+  expect(keys("transform")).not.toContain("next");
 });

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Walk } from "../src/api/types";
 import { asked, lineAt } from "../src/playground/asked";
-import { changeOf, graphIn, isChange } from "../src/replan/change";
+import { changeOf, isChange } from "../src/replan/change";
 import { todo, walked } from "../src/sop/walked";
 import { edge, graph, node } from "./made";
 
@@ -22,26 +22,20 @@ test("a plan that only moved in its document has not changed", () => {
   expect(isChange(changeOf(before, after))).toBe(false);
 });
 
-test("only a graph is taken for one", () => {
-  expect(graphIn({ nodes: [], edges: [] })).toBeUndefined();
-  expect(graphIn({ nodes: [], edges: [], direction: "TB", name: "x" })).toBeDefined();
-  expect(graphIn(null)).toBeUndefined();
-});
-
 test("a walk is numbered, says where it stands and what was refused", () => {
   const walk: Walk = {
     procedure: before,
     here: "b",
     path: ["a", "b", "a", "b"].map((name, seq) => ({ node: name, seq, at_ms: seq })),
     todos: [],
-    refused: [{ seq: 3, what: "move", node: "c", message: "no edge leads there" }],
+    refused: [{ seq: 3, what: "move", target: "c", node: "b", message: "no edge leads there" }, { seq: 4, what: "call", target: "shop:pay", node: "a", message: "not here" }],
     calls: [],
     slots: {},
   };
   const { taken, marks, remarks } = walked(walk);
   expect([...taken]).toEqual(["a>b", "b>a"]);
-  expect(marks).toEqual({ b: "here", c: "refused" });
-  expect(remarks).toEqual({ a: "visit 1, 3", b: "here · visit 2, 4", c: "refused" });
+  expect(marks).toEqual({ a: "refused", b: "here", c: "refused" });
+  expect(remarks).toEqual({ a: "visit 1, 3 · refused", b: "here · visit 2, 4", c: "refused" });
   expect(walked({ ...walk, here: null, path: [], refused: [] })).toMatchObject({ marks: {}, remarks: {} });
 });
 

@@ -77,7 +77,7 @@ export type Edit =
 
 export type Edited = { text: string; patches: { from: number; to: number; insert: string }[]; flaws: Flaw[] };
 
-export type Evaluated = { value?: Json; undefined?: boolean; error?: { code: string; message: string; position?: number } };
+export type Evaluated = { value?: Json; undefined?: boolean; tree?: WhyTree; error?: { code: string; message: string; position?: number } };
 
 export type RunStatus = string;
 
@@ -203,14 +203,16 @@ export type Compared = {
 export type Walk = {
   procedure: Graph;
   here?: string | null;
-  path: { node: string; seq: number; at_ms: number; reason?: string; evidence?: Json; slots?: Json }[];
+  path: { node: string; seq: number; at_ms: number; by_itself?: boolean; against?: string; reason?: string; evidence?: Json; slots?: Json }[];
   todos: Json[];
-  refused: { seq: number; what: string; node?: string; message: string }[];
-  calls: { seq: number; tool: string; ok: boolean }[];
+  /** `node` is where the walk stood, `target` what was asked for. */
+  refused: { seq: number; what: string; target?: string; node?: string | null; message: string }[];
+  calls: { seq: number; tool: string; node?: string | null; ok?: boolean | null }[];
   slots: Json;
 };
 
 export type Amendments = {
   amendments: { seq: number; by: string; added: string[]; removed?: string[]; changed?: string[] }[];
-  proposed?: { checkpoint_id: string; [key: string]: Json };
+  /** The change that a question waits for. */
+  proposed?: { checkpoint_id: string; seq: number; [key: string]: Json };
 };

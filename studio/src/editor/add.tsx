@@ -1,22 +1,22 @@
-// A new node: its name, its kind, and after which node it comes.
+// A new node: its name, its kind, what it cannot do without, and after which node it comes.
 import { useState } from "react";
 import type { Edit, Graph } from "../api/types";
-
-const KINDS: { [format: string]: string[] } = {
-  yaml: ["call", "compute", "choose", "wait", "workflow", "exit"],
-  dag: ["call", "compute"],
-  ir: ["call"],
-};
+import { askOf, freshNode, kindsOf } from "./fresh";
 
 export function AddNode({ graph, format, after, onEdit }: { graph: Graph; format: string; after?: string; onEdit: (edits: Edit[]) => Promise<boolean> }) {
-  const kinds = KINDS[format] ?? ["call"];
+  const kinds = kindsOf(format);
   const [id, setId] = useState("");
   const [kind, setKind] = useState(kinds[0] ?? "call");
+  const [what, setWhat] = useState("");
   const name = id.trim();
   const taken = graph.nodes.some((node) => node.id === name);
+  const asked = askOf(format, kind);
+  const ready = name !== "" && !taken && (!asked || what.trim() !== "");
   const add = async () => {
-    const fresh: Edit = { op: "add_node", node: { id: name, kind }, ...(after ? { after } : {}) };
-    if (await onEdit([fresh])) setId("");
+    const node = freshNode(format, kind, name, what, graph, after);
+    if (!(await onEdit([{ op: "add_node", node, ...(after ? { after } : {}) }]))) return;
+    setId("");
+    setWhat("");
   };
   return (
     <form
@@ -24,7 +24,7 @@ export function AddNode({ graph, format, after, onEdit }: { graph: Graph; format
       aria-label="Add a node"
       onSubmit={(event) => {
         event.preventDefault();
-        if (name && !taken) void add();
+        if (ready) void add();
       }}
     >
       <label>
@@ -35,7 +35,12 @@ export function AddNode({ graph, format, after, onEdit }: { graph: Graph; format
           <option key={one}>{one}</option>
         ))}
       </select>
-      <button type="submit" disabled={!name || taken}>
+      {asked && (
+        <label>
+          {asked.label} <input value={what} spellCheck={false} placeholder={asked.hint} onChange={(event) => setWhat(event.target.value)} />
+        </label>
+      )}
+      <button type="submit" disabled={!ready}>
         {after ? `Add after ${after}` : "Add"}
       </button>
       {taken && <span className="hint">There is a node of this name.</span>}

@@ -82,7 +82,7 @@ function Ways({ graph, node, onEdit }: { graph: Graph; node: string; onEdit: Pro
               <option key={one.id}>{one.id}</option>
             ))}
         </select>
-        <input aria-label="Label of the way" placeholder="label, if any" value={label} onChange={(event) => setLabel(event.target.value)} />
+        <input aria-label="Label of the way" placeholder="error, or a rule as JSON" value={label} onChange={(event) => setLabel(event.target.value)} />
         <button type="submit" disabled={!target}>
           Connect
         </button>

@@ -1,5 +1,5 @@
 // How a plan changed: two graphs laid over each other, what is new, gone or otherwise. Pure.
-import type { Graph, GraphEdge, GraphNode, Json } from "../api/types";
+import type { Graph, GraphEdge, GraphNode } from "../api/types";
 import type { Mark } from "../graph/node";
 
 export type Change = {
@@ -52,10 +52,4 @@ export function changeOf(before: Graph, after: Graph): Change {
 /** Whether there is anything to see. */
 export function isChange(change: Change): boolean {
   return change.added.length + change.removed.length + change.changed.length + change.ways.added.length + change.ways.removed.length > 0;
-}
-
-/** Reads a graph that came inside something larger. */
-export function graphIn(given: Json | undefined): Graph | undefined {
-  if (typeof given !== "object" || given === null || Array.isArray(given)) return undefined;
-  return Array.isArray(given["nodes"]) && Array.isArray(given["edges"]) && typeof given["direction"] === "string" ? (given as unknown as Graph) : undefined;
 }

@@ -1,12 +1,12 @@
 // A plan that changed, as a coloured difference on its graph, with the question that it answers.
 import { useEffect, useState } from "react";
 import { api } from "../api/client";
-import type { Amendments, Graph, Run } from "../api/types";
+import type { Graph, Run } from "../api/types";
 import { GraphView } from "../graph/view";
 import { Ask } from "../inbox/ask";
 import { Show, useLoad } from "../shell/load";
 import { count } from "../shell/words";
-import { changeOf, graphIn, isChange, type Change } from "./change";
+import { changeOf, isChange, type Change } from "./change";
 
 /** Shows which nodes changes of a plan brought; what waits is answered beside it. */
 export function Replan({ run, onAnswered }: { run: Run; onAnswered: () => void }) {
@@ -15,23 +15,19 @@ export function Replan({ run, onAnswered }: { run: Run; onAnswered: () => void }
   return (
     <Show from={found}>
       {(amendments) => {
-        const last = amendments.amendments.length - 1;
-        const at = picked ?? (amendments.proposed ? last + 1 : last);
+        const at = picked ?? amendments.amendments.length - 1;
+        if (at < 0) return <p>The plan was not changed.</p>;
         return (
           <section className="replan" aria-label="Changes of the plan">
             <div className="row" role="group" aria-label="Which change">
               {amendments.amendments.map((one, index) => (
                 <button key={one.seq} type="button" aria-pressed={index === at} onClick={() => setPicked(index)}>
                   Change {index + 1} by {one.by}
+                  {amendments.proposed?.seq === one.seq && " (waits for an answer)"}
                 </button>
               ))}
-              {amendments.proposed && (
-                <button type="button" aria-pressed={at === last + 1} onClick={() => setPicked(last + 1)}>
-                  Proposed
-                </button>
-              )}
             </div>
-            <OneChange run={run} amendments={amendments} at={at} />
+            <OneChange run={run} seq={amendments.amendments[at]?.seq} />
             {run.questions.map((question) => (
               <section key={question.checkpoint_id} className="question" aria-label="Question">
                 <Ask question={question} onAnswered={onAnswered} />
@@ -44,8 +40,8 @@ export function Replan({ run, onAnswered }: { run: Run; onAnswered: () => void }
   );
 }
 
-function OneChange({ run, amendments, at }: { run: Run; amendments: Amendments; at: number }) {
-  const pair = usePair(run, amendments, at);
+function OneChange({ run, seq }: { run: Run; seq?: number }) {
+  const pair = usePair(run.run_id, seq);
   if (!pair) return <p className="quiet">Loading…</p>;
   const change = changeOf(pair.before, pair.after);
   return (
@@ -57,29 +53,19 @@ function OneChange({ run, amendments, at }: { run: Run; amendments: Amendments; 
 }
 
 /** The plan before and after a change. */
-function usePair(run: Run, { amendments, proposed }: Amendments, at: number): { before: Graph; after: Graph } | undefined {
+function usePair(run: string, seq: number | undefined): { before: Graph; after: Graph } | undefined {
   const [pair, setPair] = useState<{ before: Graph; after: Graph }>();
-  const seq = amendments[at]?.seq;
-  const offered = graphIn(proposed?.["graph"]);
   useEffect(() => {
+    if (seq === undefined) return;
     let over = false;
-    const look = async () => {
-      if (seq === undefined) {
-        const before = await api.graph(run.run_id);
-        return { before, after: offered ?? before };
-      }
-      const [before, after] = await Promise.all([api.graph(run.run_id, seq - 1), api.graph(run.run_id, seq)]);
-      return { before, after };
-    };
-    look().then(
-      (found) => !over && setPair(found),
-      () => {},
+    Promise.all([api.graph(run, seq - 1), api.graph(run, seq)]).then(
+      ([before, after]) => !over && setPair({ before, after }),
+      (wrong: unknown) => console.error(wrong),
     );
     return () => {
       over = true;
     };
-    // What is offered comes with the list of changes.
-  }, [run.run_id, seq, at, run.events]);
+  }, [run, seq]);
   return pair;
 }
 

@@ -34,7 +34,9 @@ export function Facts({ walk, selected, onSelect }: Props) {
                 {move.node}
               </button>{" "}
               <span className="quiet">{moment(move.at_ms)}</span>
+              {move.by_itself && <span className="quiet"> by itself</span>}
               {move.reason && <p>{move.reason}</p>}
+              {move.against && <p className="hint">{move.against}</p>}
               {present(move.evidence) && <Tree value={move.evidence} label={`Evidence of move ${index + 1}`} />}
             </li>
           ))}
@@ -57,11 +59,15 @@ export function Facts({ walk, selected, onSelect }: Props) {
         <ul className="plain refused">
           {walk.refused.slice(-ROWS_MAX).map((one, index) => (
             <li key={index}>
-              <span aria-hidden="true">⊘</span> <strong>{one.what}</strong>{" "}
+              <span aria-hidden="true">⊘</span> <strong>{one.what}</strong> {one.target && <code>{one.target}</code>}
               {one.node && (
-                <button type="button" className="link" onClick={() => onSelect(one.node!)}>
-                  {one.node}
-                </button>
+                <>
+                  {" "}
+                  from{" "}
+                  <button type="button" className="link" onClick={() => onSelect(one.node!)}>
+                    {one.node}
+                  </button>
+                </>
               )}
               <p>{one.message}</p>
             </li>
@@ -72,7 +78,8 @@ export function Facts({ walk, selected, onSelect }: Props) {
         <ul className="plain">
           {walk.calls.slice(-ROWS_MAX).map((call, index) => (
             <li key={index}>
-              <span aria-hidden="true">{call.ok ? "✓" : "✕"}</span> <code>{call.tool}</code> <span className="quiet">{call.ok ? "done" : "failed"}</span>
+              <span aria-hidden="true">{call.ok ? "✓" : call.ok === false ? "✕" : "…"}</span> <code>{call.tool}</code>{" "}
+              <span className="quiet">{call.ok ? "done" : call.ok === false ? "failed" : "not known yet"}</span>
             </li>
           ))}
         </ul>

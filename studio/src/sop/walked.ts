@@ -23,9 +23,12 @@ export function walked(walk: Walk): Walked {
   const marks: { [node: string]: Mark } = {};
   const remarks: { [node: string]: string } = {};
   for (const [node, all] of Object.entries(numbers)) remarks[node] = `visit ${all.slice(0, NUMBERS_MAX).join(", ")}${all.length > NUMBERS_MAX ? "…" : ""}`;
-  for (const { node } of walk.refused) {
+  const known = new Set(walk.procedure.nodes.map((node) => node.id));
+  // A move that was refused is told where it would have led, a call where it was asked for.
+  const refused = walk.refused.map(({ target, node }) => (target && known.has(target) ? target : node));
+  for (const node of new Set(refused)) {
     if (!node) continue;
-    marks[node] ??= "refused";
+    marks[node] = "refused";
     remarks[node] = `${remarks[node] ? `${remarks[node]} · ` : ""}refused`;
   }
   if (walk.here) {

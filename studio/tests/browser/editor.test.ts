@@ -107,6 +107,7 @@ test("nodes are added, connected, filled in, disconnected and removed in the gra
   await page.locator('[data-node="parcel"]').click();
   await page.getByLabel("New node").fill("label");
   await page.getByLabel("Kind of the new node").selectOption("compute");
+  await page.getByLabel("Expression").fill('"label"');
   await page.getByRole("button", { name: "Add after parcel" }).click();
   await page.locator('[data-node="label"]').waitFor();
   await page.locator('[data-node="label"]').click();
