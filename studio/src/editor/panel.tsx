@@ -12,7 +12,7 @@ export function NodePanel(props: Props) {
   const shown = graph.nodes.find((one) => one.id === node);
   if (!shown) return null;
   return (
-    <section className="node-panel" aria-label={`Node ${node}`}>
+    <section aria-label={`Node ${node}`}>
       <header className="row">
         <h2>{node}</h2>
         <span className="tag">{shown.kind}</span>

@@ -64,6 +64,11 @@ function Canvas(props: GraphProps & { laid: Laid }) {
   const { nodes, edges, tab } = useElements(props);
   const reveal = useReveal(laid, frame);
 
+  // What was chosen elsewhere, in a text or on a timeline, is brought into view too.
+  useEffect(() => {
+    if (selected !== undefined) reveal(selected, false);
+  }, [selected]);
+
   const choose = useCallback(
     (id: string, focus = true) => {
       onSelect?.(id);

@@ -5,6 +5,7 @@ import type { Evaluated } from "../api/types";
 import { asked, lineAt, type Language } from "../playground/asked";
 import { DataSource, type Given } from "../playground/data";
 import { useRouter } from "../router";
+import { Operands } from "../run/why";
 import { Trouble } from "../shell/load";
 import { Tree } from "../value/tree";
 
@@ -65,8 +66,17 @@ function Shown({ result, expression }: { result?: Evaluated; expression: string 
       </div>
     );
   }
-  if (result.undefined) return <p className="quiet">Nothing: the expression has no value here.</p>;
-  return <Tree value={result.value} label="Value" />;
+  return (
+    <>
+      {result.undefined ? <p className="quiet">Nothing: the expression has no value here.</p> : <Tree value={result.value} label="Value" />}
+      {result.tree && (
+        <details className="part why">
+          <summary>How it came to that</summary>
+          <Operands tree={result.tree} name="The expression with its values" />
+        </details>
+      )}
+    </>
+  );
 }
 
 /** Asks the server whenever typing pauses; the last answer stays until the next is there. */

@@ -26,6 +26,15 @@ function Twig({ tree, depth }: { tree: WhyTree; depth: number }) {
   );
 }
 
+/** An expression with the value of each of its parts. */
+export function Operands({ tree, name }: { tree: WhyTree; name: string }) {
+  return (
+    <ul className="why-tree" aria-label={name}>
+      <Twig tree={tree} depth={0} />
+    </ul>
+  );
+}
+
 export function WhyView({ why }: { why: Why }) {
   return (
     <div className="why">
@@ -38,9 +47,7 @@ export function WhyView({ why }: { why: Why }) {
             {rule.held ? "✓ holds" : "✕ does not hold"} · rule {rule.index + 1} ({rule.language}){rule.label && ` → ${rule.label}`}
           </summary>
           <pre>{typeof rule.rule === "string" ? rule.rule : JSON.stringify(rule.rule)}</pre>
-          <ul className="why-tree" aria-label={`Rule ${rule.index + 1} with its values`}>
-            <Twig tree={rule.tree} depth={0} />
-          </ul>
+          <Operands tree={rule.tree} name={`Rule ${rule.index + 1} with its values`} />
         </details>
       ))}
     </div>
