@@ -1,6 +1,6 @@
 // Idle time is cut out, and what is left keeps its length.
 import { expect, test } from "vitest";
-import { axis, moment, place } from "../src/run/idle";
+import { axis, axisOf, moment, place } from "../src/run/idle";
 import { add, find, lastAt, none, settled } from "../src/run/steps";
 
 test("a long wait between bursts is cut, short ones stay", () => {
@@ -27,6 +27,18 @@ test("every moment has a place and every place its moment", () => {
       before = at;
     }
   }
+});
+
+test("a step that only lets time pass is idle time too", () => {
+  const on = axisOf([
+    { start: 0, long: 100, waits: false },
+    { start: 100, long: 3_600_000, waits: true },
+    { start: 3_600_100, long: 100, waits: false },
+  ]);
+  expect(on.stretches.map((stretch) => stretch.idle)).toEqual([false, true, false]);
+  // One that still waits at the end has its place as well.
+  const open = axisOf([{ start: 0, long: 10, waits: false }, { start: 10, long: 50_000, waits: true }]);
+  expect(place(open, 50_010)).toBeLessThanOrEqual(open.length);
 });
 
 test("nothing at all has an axis too", () => {

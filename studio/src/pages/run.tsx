@@ -8,7 +8,7 @@ import { Replan } from "../replan/view";
 import { BreakForm, Debugger, isOver } from "../run/debugger";
 import { Inspector, NodeFacts } from "../run/inspector";
 import { useLive, type Live } from "../run/live";
-import { Outcome } from "../run/outcome";
+import { Outcome, Questions } from "../run/outcome";
 import { StatusWord } from "../run/status";
 import { StepList } from "../run/step-list";
 import { lastAt, nodeOf, find, stepOf } from "../run/steps";
@@ -34,6 +34,7 @@ function Shown({ live, run, step }: { live: Live; run: Run; step?: number }) {
   const seq = Number(new URLSearchParams(search).get("seq")) || undefined;
   const steps = useSteps(id, Math.max(live.picture.seq, run.events));
   const amended = useMemo(() => live.graph?.nodes.some((node) => node.patch !== undefined) ?? false, [live.graph]);
+  const idle = useMemo(() => new Set(live.graph?.nodes.filter((node) => node.kind === "wait").map((node) => node.id)), [live.graph]);
   const { past, wrong } = usePast(id, seq, amended);
   const [picked, setPicked] = useState<string>();
   const [list, setList] = useState(false);
@@ -104,13 +105,14 @@ function Shown({ live, run, step }: { live: Live; run: Run; step?: number }) {
               <Link href={`${to("runs", id)}?plan`}>How the plan changed</Link>
             </p>
           )}
-          <Outcome run={run} onAnswered={live.refresh} />
+          <Questions run={run} onAnswered={live.refresh} />
           {step !== undefined && (!picked || picked === at) ? (
             <Inspector run={id} step={step} fresh={row && row[4] === null ? live.picture.seq : (row?.[2] ?? 0)} onSeq={onSeq} />
           ) : (
             node && <NodeFacts node={node} />
           )}
           {node && !isOver(status) && <BreakForm key={node.id} node={node.id} breakpoints={breaks.all} onChange={breaks.set} />}
+          <Outcome run={run} open={!node && step === undefined} />
           {!node && step === undefined && <p className="quiet">A click on a node or a bar shows what happened there. Arrow keys lead along the edges, / finds a node.</p>}
         </aside>
       </div>
@@ -124,7 +126,7 @@ function Shown({ live, run, step }: { live: Live; run: Run; step?: number }) {
             List
           </button>
         </div>
-        {list ? <StepList steps={steps} chosen={step} onChoose={onStep} /> : <Timeline steps={steps} chosen={step} onChoose={onStep} at_ms={past?.at.at_ms} />}
+        {list ? <StepList steps={steps} chosen={step} onChoose={onStep} /> : <Timeline steps={steps} chosen={step} onChoose={onStep} idle={idle} at_ms={past?.at.at_ms} />}
       </div>
     </section>
   );
@@ -144,6 +146,11 @@ function Head({ run, status, linked, onDone }: { run: Run; status: string; linke
         <span>
           forked from <Link href={`${to("runs", forked.run_id)}?seq=${forked.seq}`}>another run</Link> ·{" "}
           <Link href={`${to("compare")}?left=${forked.run_id}&right=${run.run_id}`}>compare</Link>
+        </span>
+      )}
+      {run.parent && (
+        <span>
+          called by <Link href={to("runs", run.parent.run_id, "steps", run.parent.step)}>step {run.parent.step} of another run</Link>
         </span>
       )}
       {!linked && !isOver(status) && <span role="alert">The connection is lost; trying again…</span>}

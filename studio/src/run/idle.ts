@@ -38,6 +38,18 @@ export function axis(starts: ArrayLike<number>, longs: ArrayLike<number>, collap
   return { stretches, length: Math.max(at, 1) };
 }
 
+/** The axis of steps of which some only let time pass: that is idle time too. */
+export function axisOf(all: { start: number; long: number; waits: boolean }[], collapse = true): Axis {
+  const busy = all.filter((one) => !one.waits);
+  // The first beginning and the last end are on the axis, whoever they belong to.
+  const first = all.reduce((least, one) => Math.min(least, one.start), Infinity);
+  const last = all.reduce((most, one) => Math.max(most, one.start + one.long), -Infinity);
+  const marks = all.length ? [{ start: first, long: 0 }, ...busy, { start: last, long: 0 }] : [];
+  marks.sort((a, b) => a.start - b.start);
+  const starts = marks.map((one) => one.start);
+  return axis(starts, marks.map((one) => one.long), collapse);
+}
+
 /** When anything was running, as stretches that do not touch. */
 function unite(starts: ArrayLike<number>, longs: ArrayLike<number>): [number, number][] {
   const busy: [number, number][] = [];

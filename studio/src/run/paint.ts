@@ -1,6 +1,6 @@
 // Drawing a timeline: only what is in view, and of what falls on one pixel only one.
-import type { Axis } from "./idle";
-import { place } from "./idle";
+import { duration } from "../shell/words";
+import { moment, place, type Axis } from "./idle";
 import { find, longOf, startOf, statusOf, stepOf, type Steps } from "./steps";
 
 export type View = {
@@ -66,6 +66,7 @@ export function paint(to: Context, of: Scene, view: View, width: number, height:
   to.rect(NAMES_WIDTH, 0, width - NAMES_WIDTH, height);
   to.clip();
   cuts(to, of, view, x, height, ink);
+  ticks(to, of, view, x, width, height, ink);
   const drawn = bars(to, of, view, x, height, ink, chosen);
   if (now !== undefined) {
     to.fillStyle = ink["focus"]!;
@@ -138,6 +139,26 @@ function cuts(to: Context, of: Scene, view: View, x: (at: number) => number, hei
     if (right - left > to.measureText(words).width + 6) to.fillText(words, left + 3, 14);
     else to.fillText("⋯", (left + right) / 2 - 5, 14);
   });
+}
+
+/** About so many pixels lie between two marks of the ruler. */
+const TICK_WIDTH = 130;
+
+/** Time since the beginning, or the number of the step, along the upper edge. */
+function ticks(to: Context, of: Scene, view: View, x: (at: number) => number, width: number, height: number, ink: Ink): void {
+  const many = Math.max(1, Math.floor((width - NAMES_WIDTH) / TICK_WIDTH));
+  const first = of.axis.stretches[0]?.from ?? 0;
+  to.font = "11px system-ui, sans-serif";
+  for (let index = 0; index < many; index++) {
+    const at = view.from + ((view.to - view.from) * index) / many;
+    const idle = of.axis.stretches.some((one, next) => one.idle && at >= one.at && at < (of.axis.stretches[next + 1]?.at ?? of.axis.length));
+    if (idle) continue;
+    to.fillStyle = ink["soft"]!;
+    to.fillRect(x(at), 0, 1, height);
+    to.fillStyle = ink["quiet"]!;
+    const words = of.axis.stretches.length ? `+${duration(moment(of.axis, at) - first)}` : `#${Math.round(at) + 1}`;
+    to.fillText(words, x(at) + 4, 14);
+  }
 }
 
 function idleWords(ms: number): string {

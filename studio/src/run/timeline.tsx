@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type PointerEvent } from "react";
 import { useTheme } from "../shell/theme";
 import { count } from "../shell/words";
-import { axis, place } from "./idle";
+import { axisOf, place } from "./idle";
 import { NAMES_WIDTH, paint, ROW_HEIGHT, scene, spot, stepAt, type Ink, type View } from "./paint";
 import { find, longOf, startOf, stepOf, type Steps } from "./steps";
 
@@ -10,6 +10,8 @@ type Props = {
   steps: Steps;
   chosen?: number;
   onChoose: (step: number) => void;
+  /** Nodes that only let time pass. */
+  idle?: ReadonlySet<string>;
   /** The moment that is looked at, while travelling in time. */
   at_ms?: number;
 };
@@ -21,7 +23,7 @@ function inks(): Ink {
   return Object.fromEntries(Object.entries(INKS).map(([name, variable]) => [name, style.getPropertyValue(variable).trim()]));
 }
 
-export function Timeline({ steps, chosen, onChoose, at_ms }: Props) {
+export function Timeline({ steps, chosen, onChoose, idle, at_ms }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [byOrder, setByOrder] = useState(false);
   const [cut, setCut] = useState(true);
@@ -30,10 +32,10 @@ export function Timeline({ steps, chosen, onChoose, at_ms }: Props) {
   const { shown } = useTheme();
 
   const drawn = useMemo(() => {
-    const starts = Float64Array.from(steps.rows, startOf);
-    const longs = Float64Array.from(steps.rows, longOf);
-    return scene(steps, axis(starts, longs, cut), byOrder);
-  }, [steps, byOrder, cut]);
+    const waits = steps.nodes.map((node) => idle?.has(node) ?? false);
+    const all = steps.rows.map((row) => ({ start: startOf(row), long: longOf(row), waits: waits[row[1]] ?? false }));
+    return scene(steps, axisOf(all, cut), byOrder);
+  }, [steps, idle, byOrder, cut]);
   const whole: View = useMemo(() => ({ from: 0, to: drawn.axis.length, top: 0 }), [drawn]);
   const view = zoom ?? whole;
 

@@ -73,7 +73,7 @@ export function Travel({ seq, last, past, onSeq }: Props) {
       <input
         type="range"
         aria-label="Place in the journal"
-        aria-valuetext={`event ${here} of ${last}${past && seq !== undefined ? `, ${past.at.event}` : ""}`}
+        aria-valuetext={`event ${here} of ${last}${past && seq !== undefined ? `, ${past.at.event.replace(/_/g, " ")}` : ""}`}
         min={1}
         max={Math.max(1, last)}
         value={here}
@@ -86,7 +86,7 @@ export function Travel({ seq, last, past, onSeq }: Props) {
         Now
       </button>
       <span className="quiet travel-words" data-testid="travel">
-        {seq === undefined ? `event ${last}` : `event ${here} of ${last}${past ? ` · ${past.at.event} · ${moment(past.at.at_ms)}` : ""}`}
+        {seq === undefined ? `event ${last}` : `event ${here} of ${last}${past ? ` · ${past.at.event.replace(/_/g, " ")} · ${moment(past.at.at_ms)}` : ""}`}
       </span>
     </div>
   );

@@ -117,7 +117,9 @@ test("the viewport stays while the run is looked at in the past", async () => {
   const { page } = await open(browser, `${served.url}/runs/run_x`);
   await page.waitForSelector(".node");
   await page.getByRole("button", { name: "Zoom in", exact: true }).click();
-  await page.waitForTimeout(400);
+  const first = await page.locator(".react-flow__viewport").getAttribute("style");
+  await page.getByRole("button", { name: "Zoom in", exact: true }).click();
+  await expect.poll(() => page.locator(".react-flow__viewport").getAttribute("style")).not.toBe(first);
   const before = await page.locator(".react-flow__viewport").getAttribute("style");
   await page.getByRole("button", { name: "One event back" }).click();
   await page.locator('[data-node="send"][data-status="idle"]').waitFor();

@@ -12,6 +12,9 @@ import { ASSETS, serve } from "./served";
 const FIRST_LOAD_BYTES_MAX = 400_000;
 const STEPS = 50_000;
 const OPEN_MS_MAX = 2_000;
+/** What the page itself may work for it, whatever else the machine does. */
+const OPEN_WORK_MS_MAX = 1_000;
+const TURNS_MAX = 8;
 
 const big: Graph = wide(50, 10);
 
@@ -109,16 +112,23 @@ test("five hundred nodes are drawn where they are seen, and panning is smooth", 
 });
 
 test("fifty thousand steps open in under two seconds", async () => {
-  // What else this machine does makes single figures larger, never smaller.
+  // What else this machine does makes single figures larger, never smaller: the best one counts.
   const took: number[] = [];
-  for (let turn = 0; turn < 5 && !(Math.min(...took) < OPEN_MS_MAX); turn++) {
+  let worked = 0;
+  for (let turn = 0; turn < TURNS_MAX && !(Math.min(...took) < OPEN_MS_MAX); turn++) {
+    const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+    const inside = await page.context().newCDPSession(page);
+    await inside.send("Performance.enable", { timeDomain: "threadTicks" });
     const begun = Date.now();
-    const { page } = await open(browser, `${served.url}/runs/run_big`);
+    await page.goto(`${served.url}/runs/run_big`);
     await page.getByText("50,000 steps", { exact: true }).waitFor();
     took.push(Date.now() - begun);
-    await page.context().close();
+    const { metrics } = await inside.send("Performance.getMetrics");
+    worked = 1_000 * (metrics.find((one) => one.name === "TaskDuration")?.value ?? Infinity);
+    await page.close();
   }
-  console.log(`50,000 steps: open after ${took.join(", ")} ms`);
+  console.log(`50,000 steps: open after ${took.join(", ")} ms, ${worked.toFixed(0)} ms of them work`);
+  expect(worked).toBeLessThan(OPEN_WORK_MS_MAX);
   expect(Math.min(...took)).toBeLessThan(OPEN_MS_MAX);
 });
 

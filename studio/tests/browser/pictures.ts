@@ -1,0 +1,71 @@
+// Takes the pictures of the documentation: `cargo xtask studio --pictures`.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, test } from "vitest";
+import { studio, type Studio } from "./binary";
+import { launch, open } from "./chromium";
+
+const IMAGES = fileURLToPath(new URL("../../../docs/images", import.meta.url));
+
+let browser: Browser;
+let tram: Studio;
+beforeAll(async () => {
+  mkdirSync(IMAGES, { recursive: true });
+  browser = await launch();
+  tram = await studio(["studio/tests/browser/order.yaml"]);
+});
+afterAll(async () => {
+  await tram.stop();
+  await browser.close();
+});
+
+async function take(page: Page, name: string): Promise<void> {
+  await page.evaluate("document.activeElement?.blur()");
+  // What is drawn by the script is drawn once the browser has nothing else to do.
+  await page.evaluate("new Promise((done) => requestIdleCallback(() => requestAnimationFrame(done)))");
+  await page.screenshot({ path: join(IMAGES, `${name}.png`) });
+  await page.context().close();
+}
+
+const drawn = (page: Page) => page.locator("canvas:not([data-bars='0'])").waitFor();
+
+test("a run that waits for an answer", async () => {
+  const run = await tram.start("order", { input: { amount: 50, name: "Ann", wait_ms: 400 } });
+  await tram.until(run, "paused");
+  const { page } = await open(browser, `${tram.url}/runs/${run}`);
+  await page.locator('[data-node="write"][data-status="waiting"]').waitFor();
+  await drawn(page);
+  await take(page, "studio-run");
+});
+
+test("why a choice went its way, at night", async () => {
+  const run = await tram.start("order", { input: { amount: 5, name: "Ann", wait_ms: 400 } });
+  await tram.until(run, "completed");
+  const { page } = await open(browser, `${tram.url}/runs/${run}`, true);
+  await page.locator('[data-node="large"]').click();
+  await page.getByText("Why this way").waitFor();
+  await drawn(page);
+  await take(page, "studio-why-dark");
+});
+
+test("a run as it stood", async () => {
+  const run = await tram.start("order", { input: { amount: 5, name: "Ann", wait_ms: 400 } });
+  await tram.until(run, "completed");
+  const { page } = await open(browser, `${tram.url}/runs/${run}?seq=7`);
+  await page.locator('[data-node="look"][data-status="failed"]').waitFor();
+  await drawn(page);
+  await take(page, "studio-time-travel");
+});
+
+test("a fork and where it came from", async () => {
+  const run = await tram.start("order", { input: { amount: 5, name: "Ann", wait_ms: 400 } });
+  const { steps } = await tram.until(run, "completed");
+  const output = { total: 500, name: "Bea" };
+  const fork = await tram.ask<{ run_id: string }>("POST", `/api/runs/${run}/fork`, { step: Math.min(7, steps), output });
+  await tram.until(fork.run_id, "paused");
+  const { page } = await open(browser, `${tram.url}/compare?left=${run}&right=${fork.run_id}`);
+  await page.locator("table.compare").waitFor();
+  await take(page, "studio-compare");
+});
