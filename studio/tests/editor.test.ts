@@ -6,6 +6,7 @@ import { hunks, lineDiff } from "../src/editor/diff";
 import { extent, extents, nodeAt } from "../src/editor/extent";
 import { byNode, inUnits, spot, type Lines } from "../src/editor/flaws";
 import { askOf, freshNode, kindsOf } from "../src/editor/fresh";
+import { meant, typedAs } from "../src/editor/free";
 import { fieldEdits, fieldsOf, nodeSchema } from "../src/editor/raw";
 import { edge, graph, node } from "./made";
 
@@ -104,4 +105,14 @@ test("the side form has the fields of the node's type", () => {
   expect(keys("mcp")).toEqual(expect.arrayContaining(["server", "tool", "args", "timeout"]));
   expect(keys("transform")).not.toContain("server");
   expect(keys("transform")).not.toContain("next");
+  expect(keys("transform")).not.toContain("tool");
+});
+
+test("a free value is typed the shortest way and comes back as it was", () => {
+  for (const value of ["plain", "$.entry.path", "5", "true", "{not json", "", 5, true, null, { a: [1] }]) {
+    if (value !== "") expect(meant(typedAs(value))).toEqual(value);
+  }
+  expect(typedAs("5")).toBe('"5"');
+  expect(typedAs("$sum(a)")).toBe("$sum(a)");
+  expect(meant(" ")).toBeUndefined();
 });

@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useState } from "react";
 import type { Edit, Graph, Json, Schema } from "../api/types";
 import { FormAround, SchemaField } from "../form/field";
+import { FreeField } from "./free";
 import { fieldEdits, nodeSchema } from "./raw";
 
 type Fields = { [name: string]: Json };
@@ -118,9 +119,10 @@ function FieldsForm({ node, format, fields, schema, onEdit }: Props) {
       }}
     >
       <FormAround.Provider value={around}>
-        {Object.entries(properties).map(([key, inner]) => (
-          <SchemaField key={`${node} ${key}`} schema={plainer(inner)} name={key} pointer={`/${key}`} value={draft[key]} onChange={(value) => set(key, value)} required={false} depth={4} />
-        ))}
+        {Object.entries(properties).map(([key, inner]) => {
+          const Kind = isFree(inner) ? FreeField : SchemaField;
+          return <Kind key={`${node} ${key}`} schema={inner} name={key} pointer={`/${key}`} value={draft[key]} onChange={(value: Json | undefined) => set(key, value)} required={false} depth={4} />;
+        })}
       </FormAround.Provider>
       <button type="submit" className="go" disabled={edits.length === 0}>
         Apply
@@ -129,9 +131,7 @@ function FieldsForm({ node, format, fields, schema, onEdit }: Props) {
   );
 }
 
-/** Expressions and free values are typed as JSON or text, whichever they are: one field for each. */
-function plainer(schema: Schema): Schema {
-  const many = Array.isArray(schema["type"]) && schema["type"].length > 1;
-  const { type: _, ...rest } = schema;
-  return many ? { description: rest["description"] ?? "" } : schema;
+/** Whether a field takes a text as well as something else, or whatever it is given. */
+function isFree(schema: Schema): boolean {
+  return Array.isArray(schema["type"]) || (schema["type"] === undefined && !schema["enum"] && !schema["$ref"] && !schema["properties"]);
 }

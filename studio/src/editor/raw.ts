@@ -15,6 +15,8 @@ const NODES: { [format: string]: string[][] } = {
 };
 /** What has a place of its own in the panel. */
 const ELSEWHERE = new Set(["id", "next", "depends_on"]);
+/** Older names, and what only means something in older files. */
+const OLD = new Set(["onError", "dependsOn"]);
 
 /** Formats whose graph can be changed by hand. */
 export function isEditable(format: string): boolean {
@@ -45,10 +47,15 @@ export function nodeSchema(root: Schema | undefined, format: string, fields: Fie
   for (const path of NODES[format] ?? []) {
     const schema = schemaAt(root, { path, beside });
     if (!schema) continue;
-    const properties = Object.fromEntries(Object.entries(members(schema, beside)).filter(([key]) => !ELSEWHERE.has(key)));
+    const properties = Object.fromEntries(Object.entries(members(schema, beside)).filter(([key]) => !ELSEWHERE.has(key) && !isOld(key, fields)));
     return { type: "object", properties, definitions: root["definitions"] ?? {} };
   }
   return undefined;
+}
+
+function isOld(key: string, fields: Fields): boolean {
+  if (fields[key] !== undefined) return false;
+  return OLD.has(key) || (key === "tool" && fields["server"] === undefined && fields["type"] !== undefined && !String(fields["type"]).startsWith("mcp"));
 }
 
 /** The edits that lead from the fields as they were to those as they are to be. */
