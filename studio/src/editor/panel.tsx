@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useState } from "react";
 import type { Edit, Graph, Json, Schema } from "../api/types";
 import { FormAround, SchemaField } from "../form/field";
+import { flawedIn } from "../form/form";
 import { FreeField } from "./free";
 import { fieldEdits, nodeSchema } from "./raw";
 
@@ -115,7 +116,9 @@ function FieldsForm({ node, format, fields, schema, onEdit }: Props) {
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        void onEdit(edits);
+        const flawed = flawedIn(event.currentTarget);
+        if (flawed) flawed.focus();
+        else void onEdit(edits);
       }}
     >
       <FormAround.Provider value={around}>

@@ -40,9 +40,9 @@ export function useChecked(document: DocumentText, view: EditorView | undefined,
   }, [document, view, turn]);
   const shown = workflow === undefined ? undefined : judged.graphs[workflow];
   useEffect(() => {
-    if (view && shown && judged.fresh) keepPlaces(view, shown);
-    // Places hold for the text they were told of.
-  }, [view, shown, judged.fresh]);
+    // A graph is new only where a check drew it from the text as it is; an old one keeps its places.
+    if (view && shown) keepPlaces(view, shown);
+  }, [view, shown]);
   return judged;
 }
 

@@ -46,7 +46,7 @@ export function RawJson({ value, onChange, name }: { value: Json | undefined; on
   return (
     <div className="field">
       <label htmlFor={id}>{name} as JSON</label>
-      <textarea id={id} rows={14} spellCheck={false} value={typed} aria-invalid={wrong ? true : undefined} aria-describedby={wrong ? `${id}-wrong` : undefined} onChange={(event) => change(event.target.value)} />
+      <textarea id={id} rows={14} spellCheck={false} value={typed} data-flawed={wrong ? true : undefined} aria-invalid={wrong ? true : undefined} aria-describedby={wrong ? `${id}-wrong` : undefined} onChange={(event) => change(event.target.value)} />
       {wrong && (
         <p id={`${id}-wrong`} className="wrong" role="alert">
           {wrong}
@@ -54,4 +54,9 @@ export function RawJson({ value, onChange, name }: { value: Json | undefined; on
       )}
     </div>
   );
+}
+
+/** The first text of a form that is to be JSON and is none: what was meant cannot be told, so nothing is sent. */
+export function flawedIn(form: HTMLElement): HTMLElement | null {
+  return form.querySelector<HTMLElement>("[data-flawed]");
 }

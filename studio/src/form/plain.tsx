@@ -128,6 +128,7 @@ export function JsonField({ asked, ...props }: Of<"json">) {
             rows={Math.min(12, Math.max(2, typed.split("\n").length))}
             spellCheck={false}
             placeholder="JSON"
+            data-flawed={flawed || undefined}
             value={typed}
             onChange={(event) => {
               setTyped(event.target.value);

@@ -4,7 +4,7 @@ import { api } from "../api/client";
 import type { Json, Tool } from "../api/types";
 import { to, useRouter } from "../router";
 import { moment } from "../shell/words";
-import { SchemaForm } from "./form";
+import { flawedIn, SchemaForm } from "./form";
 import { plainOptions, RunOptions } from "./options";
 import { forgetAll, remember, remembered, type Kept } from "./remembered";
 import { placed, unplaced, type Said } from "./said";
@@ -50,7 +50,10 @@ export function Start({ tool }: { tool: Tool }) {
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        void start();
+        const flawed = flawedIn(event.currentTarget);
+        if (!flawed) return void start();
+        setSaid({ fields: {}, rest: ["What is to be JSON is none yet."] });
+        flawed.focus();
       }}
     >
       {kept.length > 0 && (

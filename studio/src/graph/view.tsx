@@ -93,7 +93,7 @@ function Canvas(props: GraphProps & { laid: Laid }) {
       choose(here);
       onOpen?.(here);
     } else if (event.key === "b" && onBreak) onBreak(here);
-    else if ((event.key === "Delete" || event.key === "Backspace") && onDelete) onDelete(here);
+    else if ((event.key === "Delete" || event.key === "Backspace") && onDelete && selected) onDelete(selected);
     else return;
     event.preventDefault();
   };
