@@ -53,6 +53,7 @@ function Head({ question }: { question: Question }) {
       {question.node && <code>{question.node}</code>}
       {since !== undefined && <span className="quiet">waits for {duration(Math.max(0, Date.now() - since))}</span>}
       <span className="grow" />
+      {question["kind"] === "layer" && <Link href={`${to("runs", question.run_id ?? "")}?plan`}>Changes of the plan</Link>}
       <Link href={to("runs", question.run_id ?? "")}>See the run</Link>
     </header>
   );
