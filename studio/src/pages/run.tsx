@@ -29,15 +29,15 @@ function Shown({ live, run, step }: { live: Live; run: Run; step?: number }) {
   const { go, search } = useRouter();
   const id = run.run_id;
   const seq = Number(new URLSearchParams(search).get("seq")) || undefined;
-  const steps = useSteps(id, Math.max(live.picture.seq, run.events));
+  const steps = useSteps(id, Math.max(live.stood.seq, run.events));
   const amended = useMemo(() => live.graph?.nodes.some((node) => node.patch !== undefined) ?? false, [live.graph]);
   const idle = useMemo(() => new Set(live.graph?.nodes.filter((node) => node.kind === "wait").map((node) => node.id)), [live.graph]);
   const { past, wrong } = usePast(id, seq, amended);
   const [picked, setPicked] = useState<string>();
   const [list, setList] = useState(false);
   const breaks = useBreaks(run, live.refresh);
-  const last = Math.max(run.events, live.picture.seq);
-  const status = live.picture.seq > run.events ? live.picture.status : run.status;
+  const last = Math.max(run.events, live.stood.seq);
+  const status = live.stood.seq > run.events ? live.stood.status : run.status;
   useSaid(run, status);
 
   const here = useCallback(
@@ -64,7 +64,7 @@ function Shown({ live, run, step }: { live: Live; run: Run; step?: number }) {
     [steps, past, step, onStep, here, id, seq],
   );
 
-  const picture = past?.picture ?? live.picture;
+  const stood = past?.stood ?? live.stood;
   const graph = past?.graph ?? live.graph;
   const node = graph?.nodes.find((one) => one.id === selected);
   return (
@@ -77,8 +77,8 @@ function Shown({ live, run, step }: { live: Live; run: Run; step?: number }) {
             <GraphView
               graph={graph}
               name={`Graph of ${run.workflow}`}
-              states={picture.nodes}
-              taken={picture.taken}
+              states={stood.nodes}
+              taken={stood.taken}
               selected={selected}
               onSelect={onSelect}
               onOpen={() => document.querySelector<HTMLElement>(".run-side")?.focus()}
@@ -90,7 +90,7 @@ function Shown({ live, run, step }: { live: Live; run: Run; step?: number }) {
         <aside className="run-side" aria-label="Details" tabIndex={-1}>
           <Questions run={run} onAnswered={live.refresh} />
           {step !== undefined && (!picked || picked === at) ? (
-            <Inspector run={id} step={step} fresh={row && row[4] === null ? live.picture.seq : (row?.[2] ?? 0)} onSeq={onSeq} />
+            <Inspector run={id} step={step} fresh={row && row[4] === null ? live.stood.seq : (row?.[2] ?? 0)} onSeq={onSeq} />
           ) : (
             node && <NodeFacts node={node} />
           )}
