@@ -12,6 +12,7 @@ pub mod calls;
 pub mod checked;
 mod detect;
 pub mod document;
+pub mod edit;
 mod flaws;
 pub mod json_dag;
 mod lost;

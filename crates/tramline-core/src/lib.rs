@@ -30,6 +30,7 @@ pub mod text;
 pub mod timeline;
 pub mod todo;
 pub mod trace;
+pub mod walked;
 pub mod why;
 pub mod workflow;
 

@@ -30,7 +30,7 @@ pub mod uses;
 pub use drive::Ended;
 pub use engine::{
     At, Begun, Branch, Branched, Effects, Engine, Follow, Guide, Handle, Loaded, Options, Owner,
-    Pruned, Quota, Retention, Said, Scratch, Start, ToolCall, Went, over, stale,
+    PORT_BYTES_MAX, Pruned, Quota, Retention, Said, Scratch, Start, ToolCall, Went, over, stale,
 };
 pub use fault::Fault;
 pub use ledger::status;

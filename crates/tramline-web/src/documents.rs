@@ -1,7 +1,22 @@
-//! The documents that the studio was opened on.
+//! The documents that the studio was opened on: read, and written back unless somebody else did.
 
-use crate::Studio;
+use crate::asked::Body;
+use crate::check::{form, hint};
+use crate::told::Wrong;
+use crate::{Desk, Studio, answers};
+use axum::Json;
+use axum::extract::{Extension, Path as Named, State};
+use serde::Deserialize;
+use serde_json::{Value as Told, json};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, Write};
 use std::path::Path;
+use std::sync::PoisonError;
+use tramline_core::formats::checked;
+use tramline_core::formats::document::BYTES_MAX;
+use tramline_core::formats::edit::{self, Edit};
+use tramline_engine::Owner;
+use tramline_engine::audit::Note;
 
 impl Studio {
     /// What the document at a path is called here.
@@ -12,13 +27,164 @@ impl Studio {
     }
 
     /// What a document is called here: its file's name, with its number where another has that too.
-    pub(crate) fn id(&self, at: usize) -> String {
+    fn id(&self, at: usize) -> String {
         let name = |at: usize| self.documents.get(at).and_then(|path| path.file_name());
         let own = name(at).unwrap_or_default().to_string_lossy();
-        let others = (0..self.documents.len()).filter(|other| *other != at);
-        match others.map(name).any(|other| other == name(at)) {
+        let mut others = (0..self.documents.len()).filter(|other| *other != at);
+        match others.any(|other| name(other) == name(at)) {
             true => format!("{}-{own}", at + 1),
             false => own.into_owned(),
         }
     }
+
+    /// The path of a document.
+    fn path(&self, id: &str) -> Result<&Path, Wrong> {
+        let at = (0..self.documents.len()).find(|at| self.id(*at) == id);
+        let path = at.and_then(|at| self.documents.get(at));
+        path.map(AsRef::as_ref)
+            .ok_or_else(|| Wrong::missing(format!("there is no document `{id}`")))
+    }
+}
+
+/// A document as it lies on the disk.
+fn read(path: &Path) -> Result<String, Wrong> {
+    let said = |error: io::Error| Wrong::missing(format!("{}: {error}", path.display()));
+    let size = std::fs::metadata(path).map_err(said)?.len();
+    if size > BYTES_MAX as u64 {
+        let message = format!("{}: larger than {BYTES_MAX} bytes", path.display());
+        return Err(Wrong::request(message));
+    }
+    std::fs::read_to_string(path).map_err(said)
+}
+
+/// What tells one text from another.
+fn print(text: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+fn told(studio: &Studio, id: &str, with_text: bool) -> Result<Told, Wrong> {
+    let path = studio.path(id)?;
+    let text = read(path)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let meta = std::fs::metadata(path);
+    let mut told = json!({
+        "id": id,
+        "name": name,
+        "path": path.display().to_string(),
+        "format": checked::word_of(&name, &text),
+        "writable": meta.is_ok_and(|meta| !meta.permissions().readonly()),
+        "hash": print(&text),
+    });
+    if with_text {
+        told["text"] = text.into();
+    }
+    Ok(told)
+}
+
+pub(crate) async fn list(State(desk): State<Desk>) -> Json<Told> {
+    let studio = &desk.studio;
+    let ids = (0..studio.documents.len()).map(|at| studio.id(at));
+    // What was deleted meanwhile is not there.
+    let all: Vec<_> = ids.filter_map(|id| told(studio, &id, false).ok()).collect();
+    Json(json!({"documents": all}))
+}
+
+pub(crate) async fn one(
+    State(desk): State<Desk>,
+    Named(id): Named<String>,
+) -> Result<Json<Told>, Wrong> {
+    told(&desk.studio, &id, true).map(Json)
+}
+
+/// A new text, and the print of the one it was made from.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Draft {
+    text: String,
+    hash: String,
+}
+
+pub(crate) async fn write(
+    State(desk): State<Desk>,
+    Extension(owner): Extension<Owner>,
+    Named(id): Named<String>,
+    Body(draft): Body<Draft>,
+) -> Result<Json<Told>, Wrong> {
+    let path = desk.studio.path(&id)?;
+    if draft.text.len() > BYTES_MAX {
+        return Err(Wrong::request(format!(
+            "a document has at most {BYTES_MAX} bytes"
+        )));
+    }
+    {
+        // Of two who write at once the second finds another text than it was made from.
+        let _turn = desk.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        if print(&read(path)?) != draft.hash {
+            return Err(Wrong::stale(format!(
+                "{} was changed meanwhile; read it again",
+                path.display()
+            )));
+        }
+        replace(path, &draft.text)
+            .map_err(|error| Wrong::request(format!("{}: {error}", path.display())))?;
+    }
+    let mut note = Note::new("edit", answers::name(&owner, None).as_str());
+    note.why = Some(path.display().to_string());
+    note.result = "written".to_owned();
+    desk.notebook.note(note);
+    Ok(Json(json!({"hash": print(&draft.text)})))
+}
+
+/// Puts a text in the place of a file, whole or not at all. A link stays a link.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let real = path.canonicalize()?;
+    let meta = std::fs::metadata(&real)?;
+    if meta.permissions().readonly() {
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "it is read-only",
+        ));
+    }
+    let mut beside = real.file_name().unwrap_or_default().to_owned();
+    beside.push(format!(".{}.tmp", std::process::id()));
+    let beside = real.with_file_name(beside);
+    let written = std::fs::File::create(&beside).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.set_permissions(meta.permissions())?;
+        file.sync_all()
+    });
+    let moved = written.and_then(|()| std::fs::rename(&beside, &real));
+    if moved.is_err() {
+        let _ = std::fs::remove_file(&beside);
+    }
+    moved
+}
+
+/// Edits in the graph of a text.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Edits {
+    text: String,
+    format: Option<String>,
+    name: Option<String>,
+    workflow: Option<String>,
+    edits: Vec<Edit>,
+}
+
+pub(crate) async fn edited(
+    State(desk): State<Desk>,
+    Body(given): Body<Edits>,
+) -> Result<Json<Told>, Wrong> {
+    let name = given.name.as_deref().unwrap_or("workflow");
+    let form = form(given.format.as_deref(), name, &given.text)?;
+    let workflow = given.workflow.as_deref();
+    let made = edit::edit(&given.text, form, workflow, &given.edits).map_err(Wrong::refused)?;
+    let checked = checked::check(&made.text, form, hint(name, &desk));
+    Ok(Json(json!({
+        "text": made.text,
+        "patches": made.changes,
+        "flaws": checked.flaws,
+    })))
 }

@@ -9,11 +9,14 @@ mod approvals;
 mod asked;
 mod check;
 mod documents;
+mod eval;
 mod events;
 mod guard;
+mod guided;
 mod owners;
 mod page;
 mod past;
+mod port;
 mod runs;
 mod steer;
 mod told;
@@ -24,10 +27,10 @@ use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn;
 use axum::routing::{get, post, put};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use tramline_core::{Str, Value};
-use tramline_engine::Engine;
 use tramline_engine::audit::Notebook;
+use tramline_engine::{Engine, PORT_BYTES_MAX};
 
 pub use tramline_engine::Owner;
 
@@ -54,6 +57,8 @@ struct Desk {
     notebook: Arc<Notebook>,
     studio: Arc<Studio>,
     owners: Arc<owners::Owners>,
+    /// One document is written at a time.
+    turn: Arc<Mutex<()>>,
 }
 
 /// The page, which holds nothing secret and asks for a token itself where one is needed.
@@ -72,6 +77,7 @@ pub fn api(engine: &Engine, studio: Studio) -> Router {
         notebook: Arc::new(engine.notebook()),
         studio: Arc::new(studio),
         owners: Arc::default(),
+        turn: Arc::default(),
     };
     routes()
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
@@ -84,7 +90,14 @@ fn routes() -> Router<Desk> {
         .route("/api/about", get(about::about))
         .route("/api/tools", get(tools::list))
         .route("/api/tools/{name}/runs", post(tools::start))
+        .route("/api/documents", get(documents::list))
+        .route(
+            "/api/documents/{id}",
+            get(documents::one).put(documents::write),
+        )
         .route("/api/check", post(check::check))
+        .route("/api/edit", post(documents::edited))
+        .route("/api/eval", post(eval::eval))
         .route("/api/render", post(check::render))
         .route("/api/schemas/{format}", get(check::schema))
         .route("/api/runs", get(runs::list))
@@ -101,6 +114,13 @@ fn routes() -> Router<Desk> {
         .route("/api/runs/{run}/continue", post(steer::proceed))
         .route("/api/runs/{run}/breakpoints", put(steer::breakpoints))
         .route("/api/runs/{run}/fork", post(steer::fork))
+        .route("/api/runs/{run}/walk", get(guided::walk))
+        .route("/api/runs/{run}/amendments", get(guided::amendments))
+        .route("/api/runs/{run}/export", get(port::export))
+        .route(
+            "/api/runs/import",
+            post(port::import).layer(DefaultBodyLimit::max(PORT_BYTES_MAX)),
+        )
         .route("/api/compare", get(past::compare))
         .route("/api/approvals", get(approvals::list))
         .route("/api/approvals/{checkpoint}", post(answers::answer))

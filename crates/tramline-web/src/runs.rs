@@ -10,7 +10,7 @@ use serde_json::{Value as Told, json};
 use tramline_core::ids::{RunId, Seq};
 use tramline_core::picture::Drawing;
 use tramline_core::trace::Trace;
-use tramline_engine::seams::{RunFilter, Status};
+use tramline_engine::seams::{RunFilter, RunRow, Status};
 use tramline_engine::{At, Owner};
 
 /// So many rows come at once at most.
@@ -26,10 +26,26 @@ pub(crate) struct Wanted {
     session_id: Option<String>,
     after: Option<String>,
     most: Option<usize>,
+    /// A part of the id, of the workflow's name or of the session's label.
+    text: Option<String>,
+    since_ms: Option<i64>,
+    until_ms: Option<i64>,
 }
 
 impl Wanted {
-    fn filter(self) -> Result<RunFilter, Wrong> {
+    /// Whether a row is asked for, as far as the store does not tell.
+    fn fits(&self, row: &RunRow) -> bool {
+        let text = self.text.as_deref().unwrap_or_default().to_lowercase();
+        let has = |part: &str| part.to_lowercase().contains(&text);
+        let head = &row.head;
+        let named = has(row.run.as_str()) || has(&head.workflow);
+        let named = named || head.session.as_deref().is_some_and(has);
+        let since = self.since_ms.is_none_or(|since| head.started_ms >= since);
+        let until = self.until_ms.is_none_or(|until| head.started_ms <= until);
+        named && since && until
+    }
+
+    fn filter(&self) -> Result<RunFilter, Wrong> {
         let given = self.status.as_deref().unwrap_or_default();
         let words = given.split(',').filter(|word| !word.is_empty());
         let status = words.map(|word| {
@@ -40,9 +56,9 @@ impl Wanted {
         });
         Ok(RunFilter {
             status: status.collect::<Result<_, _>>()?,
-            workflow: self.workflow.map(Into::into),
-            session: self.session_id.map(Into::into),
-            after: self.after.map(|id| id.parse()).transpose()?,
+            workflow: self.workflow.as_deref().map(Into::into),
+            session: self.session_id.as_deref().map(Into::into),
+            after: self.after.as_deref().map(str::parse).transpose()?,
             most: self.most.unwrap_or(50).clamp(1, ROWS_MAX),
             ..RunFilter::default()
         })
@@ -61,7 +77,8 @@ pub(crate) async fn list(
         let page = desk.engine.runs(filter.clone()).await?;
         looked += page.rows.len();
         for row in &page.rows {
-            if let Ok(begun) = desk.owners.begun(&desk.engine, &row.run).await
+            if wanted.fits(row)
+                && let Ok(begun) = desk.owners.begun(&desk.engine, &row.run).await
                 && begun.owner == owner
             {
                 let mut told = told::row(row);

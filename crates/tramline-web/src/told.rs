@@ -53,6 +53,24 @@ impl Wrong {
         }
     }
 
+    /// Something changed meanwhile.
+    pub(crate) fn stale(message: impl Into<String>) -> Self {
+        Self {
+            code: StatusCode::CONFLICT,
+            kind: "stale",
+            message: message.into(),
+        }
+    }
+
+    /// It is understood and cannot be done.
+    pub(crate) fn refused(message: impl Into<String>) -> Self {
+        Self {
+            code: StatusCode::UNPROCESSABLE_ENTITY,
+            kind: "refused",
+            message: message.into(),
+        }
+    }
+
     /// The text has flaws: the first is told, and how many more there are.
     pub(crate) fn flawed(flaws: Vec<Flaw>) -> Self {
         let first = flaws.first().map(ToString::to_string).unwrap_or_default();

@@ -64,6 +64,12 @@ impl Form {
     }
 }
 
+/// The form of a file in one word, by its name, its text or its fields.
+pub fn word_of(name: &str, text: &str) -> Option<&'static str> {
+    let by_fields = || Whereabouts::of(text, None).format().map(Form::Workflows);
+    Form::of(name, text).or_else(by_fields).map(Form::word)
+}
+
 /// What a text came to.
 #[derive(Debug, Serialize)]
 pub struct Checked {
