@@ -13,13 +13,12 @@ type Query = { [name: string]: string | number | undefined | null };
 
 const enc = encodeURIComponent;
 
-export function headers(): Record<string, string> {
-  const known = token();
+export function headers(known = token()): Record<string, string> {
   return known ? { authorization: `Bearer ${known}` } : {};
 }
 
 /** Turns a reply that is no success into a `Wrong`; a missing token is asked for. */
-export async function refuse(reply: Response): Promise<never> {
+export async function refuse(reply: Response, used: string | null): Promise<never> {
   const text = await reply.text();
   let said: { kind?: string; message?: string } = {};
   try {
@@ -27,25 +26,27 @@ export async function refuse(reply: Response): Promise<never> {
   } catch {
     said = { message: text };
   }
-  if (reply.status === 401) forget();
+  if (reply.status === 401) forget(used);
   throw new Wrong(reply.status, said.kind ?? "refused", said.message || `the server said ${reply.status}`);
 }
 
 async function ask<R>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<R> {
-  const init: RequestInit = { method, headers: headers(), signal };
+  const used = token();
+  const init: RequestInit = { method, headers: headers(used), signal };
   if (body !== undefined) {
-    init.headers = { ...headers(), "content-type": "application/json" };
+    init.headers = { ...headers(used), "content-type": "application/json" };
     init.body = typeof body === "string" ? body : JSON.stringify(body);
   }
   const reply = await fetch(path, init);
-  if (!reply.ok) await refuse(reply);
+  if (!reply.ok) await refuse(reply, used);
   return (await reply.json()) as R;
 }
 
 /** A reply as it stands, for what is handed on as a file. */
 async function text(path: string): Promise<string> {
-  const reply = await fetch(path, { headers: headers() });
-  if (!reply.ok) await refuse(reply);
+  const used = token();
+  const reply = await fetch(path, { headers: headers(used) });
+  if (!reply.ok) await refuse(reply, used);
   return reply.text();
 }
 

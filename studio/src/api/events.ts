@@ -1,5 +1,6 @@
 // A run's events as they happen. `EventSource` cannot send a token, so the stream is read by hand.
 import { headers, refuse } from "./client";
+import { token } from "./token";
 import type { RunEvent } from "./types";
 
 /** How long to wait before a broken stream is taken up again, at first and at most. */
@@ -61,8 +62,9 @@ async function loop(run: string, after: number, to: Follower, signal: AbortSigna
 
 async function* read(run: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent> {
   const path = `/api/runs/${encodeURIComponent(run)}/events?after=${after}`;
-  const reply = await fetch(path, { headers: { ...headers(), accept: "text/event-stream" }, signal });
-  if (!reply.ok || !reply.body) await refuse(reply);
+  const used = token();
+  const reply = await fetch(path, { headers: { ...headers(used), accept: "text/event-stream" }, signal });
+  if (!reply.ok || !reply.body) await refuse(reply, used);
   const reader = reply.body!.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {

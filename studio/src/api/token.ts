@@ -2,26 +2,27 @@
 
 const KEY = "tramline-token";
 const heard = new Set<() => void>();
-let wanted = false;
+let wanted: "not" | "first" | "again" = "not";
 
 export function token(): string | null {
   return sessionStorage.getItem(KEY);
 }
 
-/** Whether a request was refused for want of a token. */
-export function tokenWanted(): boolean {
+/** Whether a request was refused for want of a token, or since the one that was given is no good. */
+export function tokenWanted(): typeof wanted {
   return wanted;
 }
 
-/** A request was refused: what was kept is no good. */
-export function forget(): void {
+/** A request with this token was refused. One that was given since then is still to be tried. */
+export function forget(used: string | null): void {
+  if (token() !== used) return;
   sessionStorage.removeItem(KEY);
-  tell(true);
+  tell(used === null && wanted !== "again" ? "first" : "again");
 }
 
 export function keep(given: string): void {
   sessionStorage.setItem(KEY, given);
-  tell(false);
+  tell("not");
 }
 
 export function onToken(listener: () => void): () => void {
@@ -29,7 +30,8 @@ export function onToken(listener: () => void): () => void {
   return () => heard.delete(listener);
 }
 
-function tell(now: boolean): void {
+function tell(now: typeof wanted): void {
+  if (now === wanted && now !== "not") return;
   wanted = now;
   for (const listener of heard) listener();
 }

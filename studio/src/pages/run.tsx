@@ -4,7 +4,7 @@ import { api } from "../api/client";
 import type { Breakpoint, Run } from "../api/types";
 import { GraphView } from "../graph/view";
 import { Link, to, useRouter } from "../router";
-import { Replan } from "../replan/view";
+import { ReplanPage } from "../replan/view";
 import { BreakForm, Debugger, isOver } from "../run/debugger";
 import { Inspector, NodeFacts } from "../run/inspector";
 import { useLive, type Live } from "../run/live";
@@ -22,8 +22,10 @@ import { count, duration } from "../shell/words";
 
 export function RunPage({ run: id, step }: { run: string; step?: number }) {
   const live = useLive(id);
+  const { search } = useRouter();
   if (live.wrong && !live.run) return <div className="page"><Trouble wrong={live.wrong} /></div>;
   if (!live.run) return <p className="page quiet">Loading…</p>;
+  if (new URLSearchParams(search).has("plan")) return <ReplanPage run={live.run} onAnswered={live.refresh} />;
   if (live.run.kind === "guided") return <SopView run={live.run} refresh={live.refresh} />;
   return <Shown live={live} run={live.run} step={step} />;
 }
@@ -32,15 +34,15 @@ function Shown({ live, run, step }: { live: Live; run: Run; step?: number }) {
   const { go, search } = useRouter();
   const id = run.run_id;
   const seq = Number(new URLSearchParams(search).get("seq")) || undefined;
-  const steps = useSteps(id, Math.max(live.picture.seq, run.events));
+  const steps = useSteps(id, Math.max(live.stood.seq, run.events));
   const amended = useMemo(() => live.graph?.nodes.some((node) => node.patch !== undefined) ?? false, [live.graph]);
   const idle = useMemo(() => new Set(live.graph?.nodes.filter((node) => node.kind === "wait").map((node) => node.id)), [live.graph]);
   const { past, wrong } = usePast(id, seq, amended);
   const [picked, setPicked] = useState<string>();
   const [list, setList] = useState(false);
   const breaks = useBreaks(run, live.refresh);
-  const last = Math.max(run.events, live.picture.seq);
-  const status = live.picture.seq > run.events ? live.picture.status : run.status;
+  const last = Math.max(run.events, live.stood.seq);
+  const status = live.stood.seq > run.events ? live.stood.status : run.status;
   useSaid(run, status);
 
   const here = useCallback(
@@ -67,16 +69,7 @@ function Shown({ live, run, step }: { live: Live; run: Run; step?: number }) {
     [steps, past, step, onStep, here, id, seq],
   );
 
-  if (new URLSearchParams(search).has("plan")) {
-    return (
-      <section className="run" data-status={status}>
-        <Head run={run} status={status} linked={live.linked} onDone={live.refresh} />
-        <Link href={to("runs", id)}>Back to the run</Link>
-        <Replan run={run} onAnswered={live.refresh} />
-      </section>
-    );
-  }
-  const picture = past?.picture ?? live.picture;
+  const stood = past?.stood ?? live.stood;
   const graph = past?.graph ?? live.graph;
   const node = graph?.nodes.find((one) => one.id === selected);
   return (
@@ -89,8 +82,8 @@ function Shown({ live, run, step }: { live: Live; run: Run; step?: number }) {
             <GraphView
               graph={graph}
               name={`Graph of ${run.workflow}`}
-              states={picture.nodes}
-              taken={picture.taken}
+              states={stood.nodes}
+              taken={stood.taken}
               selected={selected}
               onSelect={onSelect}
               onOpen={() => document.querySelector<HTMLElement>(".run-side")?.focus()}
@@ -107,7 +100,7 @@ function Shown({ live, run, step }: { live: Live; run: Run; step?: number }) {
           )}
           <Questions run={run} onAnswered={live.refresh} />
           {step !== undefined && (!picked || picked === at) ? (
-            <Inspector run={id} step={step} fresh={row && row[4] === null ? live.picture.seq : (row?.[2] ?? 0)} onSeq={onSeq} />
+            <Inspector run={id} step={step} fresh={row && row[4] === null ? live.stood.seq : (row?.[2] ?? 0)} onSeq={onSeq} />
           ) : (
             node && <NodeFacts node={node} />
           )}

@@ -4,12 +4,27 @@ import { api } from "../api/client";
 import type { Graph, Run } from "../api/types";
 import { GraphView } from "../graph/view";
 import { Ask } from "../inbox/ask";
+import { Link, to } from "../router";
+import { StatusWord } from "../run/status";
 import { Show, useLoad } from "../shell/load";
 import { count } from "../shell/words";
 import { changeOf, isChange, type Change } from "./change";
 
+export function ReplanPage({ run, onAnswered }: { run: Run; onAnswered: () => void }) {
+  return (
+    <section className="run" data-status={run.status}>
+      <header className="run-head">
+        <h1>How the plan of {run.workflow} changed</h1>
+        <StatusWord status={run.status} />
+        <Link href={to("runs", run.run_id)}>Back to the run</Link>
+      </header>
+      <Replan run={run} onAnswered={onAnswered} />
+    </section>
+  );
+}
+
 /** Shows which nodes changes of a plan brought; what waits is answered beside it. */
-export function Replan({ run, onAnswered }: { run: Run; onAnswered: () => void }) {
+function Replan({ run, onAnswered }: { run: Run; onAnswered: () => void }) {
   const found = useLoad(() => api.amendments(run.run_id), [run.run_id, run.events]);
   const [picked, setPicked] = useState<number>();
   return (

@@ -1,9 +1,9 @@
-// What a run's events mean for the picture of it. Pure: a state and an event give the next state.
+// How a run stands, as its events tell it. Pure: how it stood and an event give how it stands.
 import type { At, Graph, NodeStatus, RunEvent } from "../api/types";
 
 export type NodeState = { status: NodeStatus; visits: number };
 
-export type Picture = {
+export type Stood = {
   seq: number;
   at_ms: number;
   status: string;
@@ -16,8 +16,8 @@ export type Picture = {
   unsure?: boolean;
 };
 
-/** How a run is shown from what the server says of one place in its journal. */
-export function pictureAt(at: At): Picture {
+/** How a run stood, from what the server says of one place in its journal. */
+export function stoodAt(at: At): Stood {
   return {
     seq: at.seq,
     at_ms: at.at_ms,
@@ -28,7 +28,7 @@ export function pictureAt(at: At): Picture {
   };
 }
 
-export const nothing: Picture = { seq: 0, at_ms: 0, status: "running", nodes: {}, taken: new Set(), open: {} };
+export const nothing: Stood = { seq: 0, at_ms: 0, status: "running", nodes: {}, taken: new Set(), open: {} };
 
 /** An event's name, however it is spelled. */
 export function named(event: RunEvent): string {
@@ -48,8 +48,8 @@ export function ways(graph: Graph, node: string, label: string | undefined): str
   return there.map((edge) => `${edge.from}>${edge.to}`);
 }
 
-/** Folds events over a picture. The same picture comes back where nothing changes. */
-export function fold(before: Picture, events: RunEvent[], graph: Graph): Picture {
+/** Folds events over how a run stood. The same comes back where nothing changes. */
+export function fold(before: Stood, events: RunEvent[], graph: Graph): Stood {
   const fresh = events.filter((event) => event.seq > before.seq);
   if (fresh.length === 0) return before;
   const next = { ...before, nodes: { ...before.nodes }, open: { ...before.open } };
@@ -73,7 +73,7 @@ function standing(before: string, event: RunEvent): string {
   }
 }
 
-function apply(to: Picture, taken: Set<string>, event: RunEvent, graph: Graph): void {
+function apply(to: Stood, taken: Set<string>, event: RunEvent, graph: Graph): void {
   to.seq = event.seq;
   to.at_ms = event.at_ms;
   to.status = standing(to.status, event);

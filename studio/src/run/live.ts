@@ -4,12 +4,12 @@ import { api } from "../api/client";
 import { follow } from "../api/events";
 import { onToken } from "../api/token";
 import type { Graph, Run, RunEvent } from "../api/types";
-import { fold, named, nothing, pictureAt, type Picture } from "./fold";
+import { fold, named, nothing, stoodAt, type Stood } from "./fold";
 
 export type Live = {
   run?: Run;
   graph?: Graph;
-  picture: Picture;
+  stood: Stood;
   /** Whether the stream of events is up. */
   linked: boolean;
   wrong?: Error;
@@ -25,7 +25,7 @@ const TELLING = new Set(["paused", "answered", "finished", "amended", "watched",
 export function useLive(id: string): Live {
   const [run, setRun] = useState<Run>();
   const [graph, setGraph] = useState<Graph>();
-  const [picture, setPicture] = useState<Picture>(nothing);
+  const [stood, setStood] = useState<Stood>(nothing);
   const [linked, setLinked] = useState(true);
   const [wrong, setWrong] = useState<Error>();
   const [turn, setTurn] = useState(0);
@@ -43,8 +43,8 @@ export function useLive(id: string): Live {
     const waiting: RunEvent[] = [];
     let frame = 0;
     let settle: ReturnType<typeof setTimeout> | undefined;
-    let picture = nothing;
-    /** Whether the server has to be asked for the whole picture. */
+    let stood = nothing;
+    /** Whether the server has to be asked how it stands. */
     let whole = false;
     let isOver = false;
 
@@ -59,8 +59,8 @@ export function useLive(id: string): Live {
       shown.current = drawn;
       setGraph(drawn);
       // Events that came meanwhile are ahead of what was asked for.
-      if (at.seq >= picture.seq) picture = { ...pictureAt(at), open: picture.open };
-      setPicture(picture);
+      if (at.seq >= stood.seq) stood = { ...stoodAt(at), open: stood.open };
+      setStood(stood);
       return at.seq;
     };
     const flush = () => {
@@ -68,11 +68,11 @@ export function useLive(id: string): Live {
       const events = waiting.splice(0);
       const drawn = shown.current;
       if (drawn) {
-        picture = fold(picture, events, drawn);
-        setPicture(picture);
+        stood = fold(stood, events, drawn);
+        setStood(stood);
       }
       const telling = events.map(named).filter((name) => TELLING.has(name));
-      whole ||= picture.unsure === true || telling.includes("amended") || telling.includes("finished");
+      whole ||= stood.unsure === true || telling.includes("amended") || telling.includes("finished");
       if (!telling.length && !whole) return;
       clearTimeout(settle);
       settle = setTimeout(() => {
@@ -104,5 +104,5 @@ export function useLive(id: string): Live {
     };
   }, [id, turn]);
 
-  return { run, graph, picture, linked, wrong, refresh };
+  return { run, graph, stood, linked, wrong, refresh };
 }

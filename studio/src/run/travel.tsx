@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "react";
 import { api } from "../api/client";
 import type { At, Graph } from "../api/types";
 import { moment } from "../shell/words";
-import { pictureAt, type Picture } from "./fold";
+import { stoodAt, type Stood } from "./fold";
 
 /** The slider rests so long before the server is asked. */
 const REST_MS = 80;
@@ -11,7 +11,7 @@ const REST_MS = 80;
 const PLAYED_MAX = 120;
 const PLAY_MS = 250;
 
-export type Past = { at: At; picture: Picture; graph?: Graph };
+export type Past = { at: At; stood: Stood; graph?: Graph };
 
 /** How the run stood at `seq`; nothing while now is looked at. */
 export function usePast(run: string, seq: number | undefined, amended: boolean): { past?: Past; wrong?: Error } {
@@ -29,7 +29,7 @@ export function usePast(run: string, seq: number | undefined, amended: boolean):
       const [at, graph] = await Promise.all([api.at(run, seq, stop.signal), amended ? api.graph(run, seq) : undefined]);
       if (stop.signal.aborted) return;
       setWrong(undefined);
-      setPast({ at, picture: pictureAt(at), graph });
+      setPast({ at, stood: stoodAt(at), graph });
     };
     // The first place is shown at once, the others when the slider rests.
     const timer = setTimeout(() => void ask().catch((caught: Error) => !stop.signal.aborted && setWrong(caught)), begun.current ? REST_MS : 0);

@@ -5,7 +5,7 @@ import { keep, onToken, tokenWanted } from "../api/token";
 export function TokenPrompt() {
   const wanted = useSyncExternalStore(onToken, tokenWanted);
   const [given, setGiven] = useState("");
-  if (!wanted) return null;
+  if (wanted === "not") return null;
   return (
     <form
       className="door"
@@ -17,6 +17,7 @@ export function TokenPrompt() {
     >
       <h2>This server asks for a token</h2>
       <p>It stands where the server was started, or whoever runs it has one for you.</p>
+      {wanted === "again" && <p role="alert">The token that was given is not the one.</p>}
       <label>
         Token
         <input type="password" autoComplete="off" required value={given} onChange={(event) => setGiven(event.target.value)} />

@@ -26,8 +26,8 @@ export type Studio = {
   stop: () => Promise<void>;
 };
 
-/** Starts the studio over copies of documents, whose paths count from the root of the repository. */
-export async function studio(documents: string[]): Promise<Studio> {
+/** Starts the studio over copies of documents, whose paths count from the root of the repository. With a token it asks for it. */
+export async function studio(documents: string[], token?: string): Promise<Studio> {
   const folder = mkdtempSync(join(tmpdir(), "studio-test-"));
   const copies = documents.map((path) => {
     cpSync(join(ROOT, path), join(folder, basename(path)));
@@ -37,11 +37,11 @@ export async function studio(documents: string[]): Promise<Studio> {
   const child = spawn(BINARY, ["--data-dir", join(folder, "data"), "--json", "studio", "--no-open", ...copies], {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, RUST_BACKTRACE: "0" },
+    env: { ...process.env, RUST_BACKTRACE: "0", ...(token ? { TRAMLINE_TOKEN: token } : {}) },
   });
   const url = await address(child);
   const ask = async <R,>(method: string, path: string, body?: Json): Promise<R> => {
-    const headers = { "content-type": "application/json" };
+    const headers = { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) };
     const reply = await fetch(new URL(path, url), { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
     if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${await reply.text()}`);
     return (await reply.json()) as R;

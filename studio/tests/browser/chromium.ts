@@ -2,7 +2,9 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { AxeResults, ImpactValue } from "axe-core";
-import { chromium, type Browser, type Page } from "playwright-core";
+import { join } from "node:path";
+import { chromium, type Browser, type Page, type Route } from "playwright-core";
+import { ASSETS, fileOf } from "./served";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking"];
@@ -11,9 +13,15 @@ export function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium", args: FLAGS });
 }
 
+/** Takes the page from where it was built, so that the binary need not be built after each change of it. */
+function fromFolder(route: Route): Promise<void> {
+  return route.fulfill({ path: join(ASSETS, fileOf(new URL(route.request().url()).pathname)) });
+}
+
 /** A new page whose errors fail the test that asks for `errors`. */
 export async function open(browser: Browser, path: string, dark = false): Promise<{ page: Page; errors: string[] }> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: dark ? "dark" : "light", reducedMotion: "reduce" });
+  if (process.env["STUDIO_FROM_FOLDER"]) await context.route(/\/studio(\/|$)/, fromFolder);
   const page = await context.newPage();
   const errors: string[] = [];
   page.on("pageerror", (error) => errors.push(String(error)));

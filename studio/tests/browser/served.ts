@@ -1,5 +1,5 @@
 // The built page from its files, with an API made up for a test: for what is too large to run.
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -8,6 +8,12 @@ import { fileURLToPath } from "node:url";
 export const ASSETS = fileURLToPath(new URL("../../../crates/tramline-web/assets", import.meta.url));
 
 const KINDS: { [end: string]: string } = { html: "text/html", js: "text/javascript", css: "text/css", svg: "image/svg+xml", txt: "text/plain" };
+
+/** The built file that a path stands for: every place of the page is the same file. */
+export function fileOf(path: string): string {
+  const inside = path.replace(/^\/studio\/?/, "");
+  return inside && existsSync(join(ASSETS, inside)) ? inside : "index.html";
+}
 
 type Answer = (path: string, query: URLSearchParams) => unknown;
 
@@ -21,8 +27,7 @@ export async function serve(answer: Answer): Promise<{ url: string; close: () =>
       response.end(JSON.stringify(said ?? { error: { kind: "not_found", message: `nothing at ${at.pathname}` } }));
       return;
     }
-    const inside = at.pathname.replace(/^\/studio\/?/, "");
-    const name = /\.\w+$/.test(inside) ? inside : "index.html";
+    const name = fileOf(at.pathname);
     response.writeHead(200, { "content-type": KINDS[name.split(".").pop() ?? ""] ?? "application/octet-stream" });
     response.end(readFileSync(join(ASSETS, name)));
   });
