@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, test } from "vitest";
+import { agent } from "./agent";
 import { studio, type Studio } from "./binary";
 import { launch, open } from "./chromium";
 
@@ -68,4 +69,28 @@ test("a fork and where it came from", async () => {
   const { page } = await open(browser, `${tram.url}/compare?left=${run}&right=${fork.run_id}`);
   await page.locator("table.compare").waitFor();
   await take(page, "studio-compare");
+});
+
+test("a document beside its graph", async () => {
+  const { page } = await open(browser, `${tram.url}/documents/order.yaml`);
+  await page.waitForSelector(".node");
+  const line = page.locator(".cm-line", { hasText: "id: small" });
+  await line.scrollIntoViewIfNeeded();
+  await line.click();
+  await page.locator('[data-node="small"]').click();
+  await page.getByRole("region", { name: "Node small" }).waitFor();
+  await take(page, "studio-editor");
+});
+
+test("a walk along a procedure, at night", async () => {
+  const friend = await agent(join(tram.folder, "data"), "sop");
+  const { session_id } = await friend.call("load_graph", { sop_file: "examples/sop/incident/incident.md" });
+  await friend.call("todo", { session_id: session_id!, todos: [{ content: "Read the alert", status: "in_progress" }] });
+  await friend.call("goto_node", { session_id: session_id!, node_id: "ROLL_BACK" });
+  await friend.call("advance", { session_id: session_id!, reason: "the alert fired" });
+  const { runs } = await tram.ask<{ runs: { run_id: string }[] }>("GET", "/api/runs?most=1");
+  const { page } = await open(browser, `${tram.url}/runs/${runs[0]!.run_id}`, true);
+  await page.waitForSelector('[data-mark="here"]');
+  await take(page, "studio-walk-dark");
+  await friend.stop();
 });
