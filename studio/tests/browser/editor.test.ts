@@ -105,7 +105,7 @@ test("nodes are added, connected, filled in, disconnected and removed in the gra
   const { page } = await opened("switch.yaml");
   const before = await tram.ask<{ text: string }>("GET", "/api/documents/switch.yaml");
   await page.locator('[data-node="parcel"]').click();
-  await page.getByLabel("New node").fill("label");
+  await page.getByRole("textbox", { name: "New node" }).fill("label");
   await page.getByLabel("Kind of the new node").selectOption("compute");
   await page.getByLabel("Expression").fill('"label"');
   await page.getByRole("button", { name: "Add after parcel" }).click();

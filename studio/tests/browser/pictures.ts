@@ -86,8 +86,9 @@ test("a walk along a procedure, at night", async () => {
   const friend = await agent(join(tram.folder, "data"), "sop");
   const { session_id } = await friend.call("load_graph", { sop_file: "examples/sop/incident/incident.md" });
   await friend.call("todo", { session_id: session_id!, todos: [{ content: "Read the alert", status: "in_progress" }] });
+  await friend.call("goto_node", { session_id: session_id!, node_id: "START" });
   await friend.call("goto_node", { session_id: session_id!, node_id: "ROLL_BACK" });
-  await friend.call("advance", { session_id: session_id!, reason: "the alert fired" });
+  await friend.call("goto_node", { session_id: session_id!, node_id: "ACK", reason: "the alert fired" });
   const { runs } = await tram.ask<{ runs: { run_id: string }[] }>("GET", "/api/runs?most=1");
   const { page } = await open(browser, `${tram.url}/runs/${runs[0]!.run_id}`, true);
   await page.waitForSelector('[data-mark="here"]');
