@@ -46,7 +46,7 @@ test("what the server refuses is told at its field", async () => {
   await page.getByLabel(/^weight_kg/).fill("-3");
   expect(await page.locator('[data-pointer="/weight_kg"] .hint').textContent()).toBe("more than 0");
   await page.getByRole("button", { name: "Run", exact: true }).click();
-  await expect.poll(() => page.locator('[data-pointer="/weight_kg"] .wrong').textContent()).toContain("-3");
+  await expect.poll(() => page.locator('[data-pointer="/weight_kg"] .wrong').textContent(), { timeout: 15_000 }).toContain("-3");
   expect(await barriers(page)).toEqual([]);
   await page.context().close();
 });

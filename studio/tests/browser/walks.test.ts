@@ -39,7 +39,7 @@ test("a walk along a procedure is shown over its flowchart, live", async () => {
   expect(await barriers(page)).toEqual([]);
   // The agent goes on, and the page with it.
   await friend.call("goto_node", { session_id, node_id: "ACK", reason: "the alert fired" });
-  await expect.poll(() => here.getAttribute("data-node")).toBe("ACK");
+  await expect.poll(() => here.getAttribute("data-node"), { timeout: 15_000 }).toBe("ACK");
   expect(await page.locator(".walk li").count()).toBeGreaterThan(1);
   expect(await page.locator(".way[data-taken]").count()).toBeGreaterThan(0);
   expect(errors).toEqual([]);
@@ -64,7 +64,7 @@ test("a plan that an agent changed is shown as a difference and agreed to", asyn
   expect(await page.locator('[data-node="first"][data-mark]').count()).toBe(0);
   expect(await barriers(page)).toEqual([]);
   await page.getByRole("button", { name: "Go on" }).click();
-  await expect.poll(async () => (await tram.ask<{ steps: number }>("GET", `/api/runs/${run}`)).steps).toBeGreaterThan(2);
+  await expect.poll(async () => (await tram.ask<{ steps: number }>("GET", `/api/runs/${run}`)).steps, { timeout: 15_000 }).toBeGreaterThan(2);
   expect(errors).toEqual([]);
   await page.context().close();
 });
