@@ -21,6 +21,7 @@ export default defineConfig({
     sourcemap: false,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    rolldownOptions: { checks: { bundlerTimings: false } },
   },
   worker: { format: "es", plugins: () => [bundled.seen] },
   server: { proxy: { "/api": { target: served, changeOrigin: true } } },

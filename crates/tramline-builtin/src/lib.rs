@@ -11,7 +11,7 @@ use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
 use tramline_core::text::nearest;
-use tramline_engine::seams::{Call, Hints, Listing, Model, Source, Tool, Tools};
+use tramline_engine::seams::{Call, Exchange, Hints, Listing, Model, Source, Tool, Tools};
 
 mod arguments;
 mod files;
@@ -109,6 +109,10 @@ impl Tools for Builtin {
             print: None,
             tools: Some(Arc::new(self.tools.values().cloned().collect())),
         }]
+    }
+
+    fn exchange(&self, _: &ToolName, _: &str) -> Option<Exchange> {
+        None
     }
 
     async fn call(&self, call: Call) -> Result<Value, Failure> {

@@ -7,9 +7,10 @@ use crate::clock;
 use crate::fault::Fault;
 use crate::ledger::{Ledger, status};
 use crate::library::Library;
+use crate::perform;
 use crate::policy::Policy;
 use crate::registry::Registry;
-use crate::seams::{Page, RunFilter, Store, Tools, Workflows};
+use crate::seams::{Exchange, Page, RunFilter, Store, Tools, Workflows};
 use crate::settings::{Discreet, Settings};
 use crate::shelf::Shelf;
 use crate::uses::Uses;
@@ -21,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tramline_core::Str;
 use tramline_core::graph::Patch;
-use tramline_core::ids::{Checkpoint, RunId, Seq};
+use tramline_core::ids::{Checkpoint, RunId, Seq, StepNo, ToolName};
 use tramline_core::journal::{Answer, Entry, Event, Outcome, Parent, Pause, Started};
 use tramline_core::run::Run;
 use tramline_core::trace::Trace;
@@ -359,6 +360,11 @@ impl Engine {
     /// What the operator says of tools, for front ends that call them outside of runs.
     pub fn policy(&self) -> &Policy {
         &self.0.options.policy
+    }
+
+    /// What went over the wire for a step's call, as far as that is still known.
+    pub fn exchange(&self, id: &RunId, step: StepNo, tool: &ToolName) -> Option<Exchange> {
+        self.0.tools.exchange(tool, &perform::key(id, step))
     }
 
     /// The settings, if there are any to be had.

@@ -18,5 +18,5 @@ pub use store::{
     Append, AppendError, Chunk, Claim, Head, Hold, Page, RunFilter, RunRow, Status, Store,
     StoreFault, Usage,
 };
-pub use tools::{Call, Hints, Listed, Listing, Progress, Source, Tool, Tools};
+pub use tools::{Call, Exchange, Hints, Listed, Listing, Progress, Source, Tool, Tools};
 pub use workflows::{Callable, Workflows};

@@ -9,7 +9,6 @@ use axum::extract::{Extension, Path as Named, State};
 use serde::Deserialize;
 use serde_json::{Value as Told, json};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, Write};
 use std::path::Path;
 use std::sync::PoisonError;
 use tramline_core::formats::checked;
@@ -37,24 +36,24 @@ impl Studio {
         }
     }
 
-    /// The path of a document.
-    fn path(&self, id: &str) -> Result<&Path, Wrong> {
+    /// The path of a document, and who reads it.
+    fn find(&self, id: &str) -> Result<(&Path, &dyn Files), Wrong> {
         let at = (0..self.documents.len()).find(|at| self.id(*at) == id);
         let path = at.and_then(|at| self.documents.get(at));
-        path.map(AsRef::as_ref)
+        let found = path.zip(self.files.as_deref());
+        found
+            .map(|(path, files)| (path.as_path(), files))
             .ok_or_else(|| Wrong::missing(format!("there is no document `{id}`")))
     }
 }
 
-/// A document as it lies on the disk.
-fn read(path: &Path) -> Result<String, Wrong> {
-    let said = |error: io::Error| Wrong::missing(format!("{}: {error}", path.display()));
-    let size = std::fs::metadata(path).map_err(said)?.len();
-    if size > BYTES_MAX as u64 {
-        let message = format!("{}: larger than {BYTES_MAX} bytes", path.display());
-        return Err(Wrong::request(message));
-    }
-    std::fs::read_to_string(path).map_err(said)
+/// Reads and writes documents: files are not ours to touch.
+pub trait Files: Send + Sync + 'static {
+    /// The text of a file, and whether it may be written.
+    fn read(&self, path: &Path) -> Result<(String, bool), String>;
+
+    /// Puts a text in the place of a file, whole or not at all.
+    fn write(&self, path: &Path, text: &str) -> Result<(), String>;
 }
 
 /// What tells one text from another.
@@ -65,16 +64,15 @@ fn print(text: &str) -> String {
 }
 
 fn told(studio: &Studio, id: &str, with_text: bool) -> Result<Told, Wrong> {
-    let path = studio.path(id)?;
-    let text = read(path)?;
+    let (path, files) = studio.find(id)?;
+    let (text, writable) = files.read(path).map_err(Wrong::missing)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let meta = std::fs::metadata(path);
     let mut told = json!({
         "id": id,
         "name": name,
         "path": path.display().to_string(),
         "format": checked::word_of(&name, &text),
-        "writable": meta.is_ok_and(|meta| !meta.permissions().readonly()),
+        "writable": writable,
         "hash": print(&text),
     });
     if with_text {
@@ -112,7 +110,7 @@ pub(crate) async fn write(
     Named(id): Named<String>,
     Body(draft): Body<Draft>,
 ) -> Result<Json<Told>, Wrong> {
-    let path = desk.studio.path(&id)?;
+    let (path, files) = desk.studio.find(&id)?;
     if draft.text.len() > BYTES_MAX {
         return Err(Wrong::request(format!(
             "a document has at most {BYTES_MAX} bytes"
@@ -121,45 +119,20 @@ pub(crate) async fn write(
     {
         // Of two who write at once the second finds another text than it was made from.
         let _turn = desk.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        if print(&read(path)?) != draft.hash {
+        let (now, _) = files.read(path).map_err(Wrong::missing)?;
+        if print(&now) != draft.hash {
             return Err(Wrong::stale(format!(
                 "{} was changed meanwhile; read it again",
                 path.display()
             )));
         }
-        replace(path, &draft.text)
-            .map_err(|error| Wrong::request(format!("{}: {error}", path.display())))?;
+        files.write(path, &draft.text).map_err(Wrong::request)?;
     }
     let mut note = Note::new("edit", answers::name(&owner, None).as_str());
     note.why = Some(path.display().to_string());
     note.result = "written".to_owned();
     desk.notebook.note(note);
     Ok(Json(json!({"hash": print(&draft.text)})))
-}
-
-/// Puts a text in the place of a file, whole or not at all. A link stays a link.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let real = path.canonicalize()?;
-    let meta = std::fs::metadata(&real)?;
-    if meta.permissions().readonly() {
-        return Err(io::Error::new(
-            io::ErrorKind::PermissionDenied,
-            "it is read-only",
-        ));
-    }
-    let mut beside = real.file_name().unwrap_or_default().to_owned();
-    beside.push(format!(".{}.tmp", std::process::id()));
-    let beside = real.with_file_name(beside);
-    let written = std::fs::File::create(&beside).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.set_permissions(meta.permissions())?;
-        file.sync_all()
-    });
-    let moved = written.and_then(|()| std::fs::rename(&beside, &real));
-    if moved.is_err() {
-        let _ = std::fs::remove_file(&beside);
-    }
-    moved
 }
 
 /// Edits in the graph of a text.

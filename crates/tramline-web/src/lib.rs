@@ -32,16 +32,19 @@ use tramline_core::{Str, Value};
 use tramline_engine::audit::Notebook;
 use tramline_engine::{Engine, PORT_BYTES_MAX};
 
+pub use documents::Files;
 pub use tramline_engine::Owner;
 
 /// Larger requests are refused, in bytes: a document of the largest size, escaped as JSON.
 const BODY_BYTES_MAX: usize = 16 << 20;
 
 /// What the studio is opened on.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Studio {
     /// The documents that may be read and changed.
     pub documents: Vec<PathBuf>,
+    /// Who reads and writes them.
+    pub files: Option<Arc<dyn Files>>,
     /// The servers that documents may use without naming them.
     pub elsewhere: Vec<Str>,
     /// Where runs of saved workflows are to be found again.
@@ -88,6 +91,7 @@ pub fn api(engine: &Engine, studio: Studio) -> Router {
 fn routes() -> Router<Desk> {
     Router::new()
         .route("/api/about", get(about::about))
+        .route("/api/openapi.json", get(about::openapi))
         .route("/api/tools", get(tools::list))
         .route("/api/tools/{name}/runs", post(tools::start))
         .route("/api/documents", get(documents::list))

@@ -12,7 +12,7 @@ use serde_json::{Value as Told, json};
 use tramline_core::compare::{differ, pairs};
 use tramline_core::explained::Explained;
 use tramline_core::expr::Limits;
-use tramline_core::ids::{RunId, Seq, StepNo};
+use tramline_core::ids::{RunId, Seq, StepNo, ToolName};
 use tramline_core::journal::{Entry, Event};
 use tramline_core::look::Look;
 use tramline_core::scope::Moment;
@@ -105,6 +105,9 @@ pub(crate) async fn step(
     }
     let (started, finished) = trace::seqs(entries, number);
     told["seqs"] = json!({"started": started, "finished": finished});
+    if let Some(tool) = step.tool.as_deref() {
+        wire(&desk, &run, step, tool, &mut told);
+    }
     if step.kind == "choose"
         && let (Some(node), Some(finished)) = (graph.find(&step.node), finished)
     {
@@ -120,6 +123,33 @@ pub(crate) async fn step(
         }
     }
     Ok(Json(told))
+}
+
+/// Adds what went over the wire for a call: as it was kept, or the request as the journal tells it.
+fn wire(desk: &Desk, run: &RunId, step: &trace::Step, tool: &str, told: &mut Told) {
+    let Some((server, name)) = tool.split_once(':') else {
+        return;
+    };
+    let called = ToolName {
+        server: server.into(),
+        tool: name.into(),
+    };
+    let kept = desk.engine.exchange(run, step.step, &called);
+    let kept = kept.unwrap_or_default();
+    told["request"] = match &kept.request {
+        Some(request) => json!({"kept": true, "message": plain(request)}),
+        None => {
+            let arguments = step.input.as_ref().map(plain);
+            let params = json!({"name": name, "arguments": arguments});
+            json!({"kept": false, "message": {"method": "tools/call", "params": params}})
+        }
+    };
+    if let Some(response) = &kept.response {
+        told["response"] = json!({"kept": true, "message": plain(response)});
+    }
+    if !kept.stderr.is_empty() {
+        told["stderr"] = json!(kept.stderr);
+    }
 }
 
 fn rule(weighed: &Weighed) -> Told {

@@ -66,6 +66,8 @@ pub struct Config {
     pub embedder: Option<PathBuf>,
     /// The file with the key that settings are sealed with; nothing means one beside the runs.
     pub key_file: Option<PathBuf>,
+    /// How many of the latest calls are kept as they went over the wire, for the studio.
+    pub exchanges: usize,
 }
 
 /// How runs that agents bring are treated.

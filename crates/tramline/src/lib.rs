@@ -39,6 +39,7 @@
 pub mod cli;
 pub mod companions;
 pub mod config;
+mod disk;
 pub mod library;
 pub mod wire;
 

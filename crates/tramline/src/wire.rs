@@ -208,6 +208,7 @@ pub fn equip<'d>(
             let settings = settings.clone();
             Arc::new(move |text| settings.redact_text(text).into_owned())
         },
+        exchanges: config.exchanges,
         ..client::Options::default()
     };
     let allowed = Allowed {

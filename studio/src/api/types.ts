@@ -164,7 +164,8 @@ export type WhyTree = { op?: string; text?: string; value?: Json; undefined?: bo
 export type WhyRule = { index: number; rule: Json; language: string; label?: string; held: boolean; tree: WhyTree };
 export type Why = { rules: WhyRule[]; picked: string };
 
-export type Raw = { kept?: boolean; [key: string]: Json | undefined };
+/** What went over the wire; where it was not kept, as the journal tells it. */
+export type Raw = { kept: boolean; message: Json };
 
 export type StepView = {
   step: number;

@@ -133,7 +133,7 @@ function Canvas(props: GraphProps & { laid: Laid }) {
         onPaneClick={() => onSelect?.(undefined)}
       >
         <Background gap={24} size={1} />
-        {props.states && <Bands bands={laid.bands} />}
+        {props.states && laid.bands.some((band) => band.layer !== undefined) && <Bands bands={laid.bands} />}
         <MiniMap<ShownNode> pannable zoomable ariaLabel="Overview of the graph" nodeClassName={(node) => `mini ${node.data.live ? (node.data.status ?? "idle") : "idle"}`} />
         <Panel position="top-left">
           {searching && <Search graph={graph} onPick={(id) => choose(id)} onClose={() => setSearching(false)} />}

@@ -11,7 +11,7 @@ import { useLive, type Live } from "../run/live";
 import { Outcome, Questions } from "../run/outcome";
 import { StatusWord } from "../run/status";
 import { StepList } from "../run/step-list";
-import { lastAt, nodeOf, find, stepOf } from "../run/steps";
+import { find, isOpen, lastAt, nodeOf, stepOf } from "../run/steps";
 import { Timeline } from "../run/timeline";
 import { Travel, usePast } from "../run/travel";
 import { useSteps } from "../run/use-steps";
@@ -19,6 +19,9 @@ import { SopView } from "../sop/view";
 import { useSay } from "../shell/announce";
 import { Trouble } from "../shell/load";
 import { count, duration } from "../shell/words";
+
+/** A step that is open is asked for again at most so often. */
+const AGAIN_MS = 1_000;
 
 export function RunPage({ run: id, step }: { run: string; step?: number }) {
   const live = useLive(id);
@@ -55,6 +58,7 @@ function Shown({ live, run, step }: { live: Live; run: Run; step?: number }) {
   );
   const onStep = useCallback((chosen: number) => here(to("runs", id, "steps", chosen), seq), [here, id, seq]);
 
+  const open = useMemo(() => steps.rows.some(isOpen), [steps]);
   const row = step === undefined ? undefined : steps.rows[find(steps.rows, step)];
   const at = row && stepOf(row) === step ? nodeOf(steps, row) : undefined;
   const selected = picked ?? at;
@@ -100,7 +104,7 @@ function Shown({ live, run, step }: { live: Live; run: Run; step?: number }) {
           )}
           <Questions run={run} onAnswered={live.refresh} />
           {step !== undefined && (!picked || picked === at) ? (
-            <Inspector run={id} step={step} fresh={row && row[4] === null ? live.stood.seq : (row?.[2] ?? 0)} onSeq={onSeq} />
+            <Inspector run={id} step={step} fresh={row && isOpen(row) ? Math.floor(live.stood.at_ms / AGAIN_MS) : (row?.[2] ?? 0)} onSeq={onSeq} />
           ) : (
             node && <NodeFacts node={node} />
           )}
@@ -119,7 +123,7 @@ function Shown({ live, run, step }: { live: Live; run: Run; step?: number }) {
             List
           </button>
         </div>
-        {list ? <StepList steps={steps} chosen={step} onChoose={onStep} /> : <Timeline steps={steps} chosen={step} onChoose={onStep} idle={idle} at_ms={past?.at.at_ms} />}
+        {list ? <StepList steps={steps} chosen={step} onChoose={onStep} /> : <Timeline steps={steps} chosen={step} onChoose={onStep} idle={idle} now_ms={open ? live.stood.at_ms : 0} at_ms={past?.at.at_ms} />}
       </div>
     </section>
   );

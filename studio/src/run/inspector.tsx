@@ -132,10 +132,9 @@ function Expression({ value }: { value: Json }) {
 
 /** What went over the wire. After a restart it is rebuilt from the journal, and says so. */
 function RawPart({ name, raw }: { name: string; raw: Raw }) {
-  const { kept, ...rest } = raw;
   return (
-    <Part name={kept === false ? `${name} (rebuilt from the journal)` : `${name} as it was sent`} folded>
-      <Tree value={rest as Json} label={name} />
+    <Part name={raw.kept ? `${name} as it was sent` : `${name} (rebuilt from the journal)`} folded>
+      <Tree value={raw.message} label={name} />
     </Part>
   );
 }

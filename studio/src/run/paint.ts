@@ -26,7 +26,7 @@ export type Scene = {
 };
 
 /** Works out once where all steps lie. */
-export function scene(steps: Steps, on: Axis, byOrder: boolean): Scene {
+export function scene(steps: Steps, on: Axis, byOrder: boolean, now_ms: number): Scene {
   const many = steps.rows.length;
   const begins = new Float64Array(many);
   const longs = new Float64Array(many);
@@ -35,7 +35,7 @@ export function scene(steps: Steps, on: Axis, byOrder: boolean): Scene {
   steps.rows.forEach((row, index) => {
     const begin = byOrder ? index : place(on, startOf(row));
     begins[index] = begin;
-    longs[index] = byOrder ? 1 : Math.max(0, place(on, startOf(row) + longOf(row)) - begin);
+    longs[index] = byOrder ? 1 : Math.max(0, place(on, startOf(row) + longOf(row, now_ms)) - begin);
     most = Math.max(most, begin + longs[index]!);
     reach[index] = most;
   });

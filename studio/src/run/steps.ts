@@ -16,7 +16,8 @@ export const stepOf = (row: TimelineStep) => row[0];
 export const nodeOf = (steps: Steps, row: TimelineStep) => steps.nodes[row[1]] ?? "";
 export const statusOf = (row: TimelineStep) => CODES[row[2]] ?? "running";
 export const startOf = (row: TimelineStep) => row[3];
-export const longOf = (row: TimelineStep) => row[4] ?? 0;
+/** How long a step took; one that is open, until now. */
+export const longOf = (row: TimelineStep, now_ms: number) => row[4] ?? Math.max(0, now_ms - row[3]);
 /** A step whose end is not known yet. */
 export const isOpen = (row: TimelineStep) => row[4] === null || statusOf(row) === "running" || statusOf(row) === "waiting";
 

@@ -12,6 +12,8 @@ type Props = {
   onChoose: (step: number) => void;
   /** Nodes that only let time pass. */
   idle?: ReadonlySet<string>;
+  /** When the last thing is known to have happened. */
+  now_ms: number;
   /** The moment that is looked at, while travelling in time. */
   at_ms?: number;
 };
@@ -23,7 +25,7 @@ function inks(): Ink {
   return Object.fromEntries(Object.entries(INKS).map(([name, variable]) => [name, style.getPropertyValue(variable).trim()]));
 }
 
-export function Timeline({ steps, chosen, onChoose, idle, at_ms }: Props) {
+export function Timeline({ steps, chosen, onChoose, idle, now_ms, at_ms }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [byOrder, setByOrder] = useState(false);
   const [cut, setCut] = useState(true);
@@ -33,9 +35,9 @@ export function Timeline({ steps, chosen, onChoose, idle, at_ms }: Props) {
 
   const drawn = useMemo(() => {
     const waits = steps.nodes.map((node) => idle?.has(node) ?? false);
-    const all = steps.rows.map((row) => ({ start: startOf(row), long: longOf(row), waits: waits[row[1]] ?? false }));
-    return scene(steps, axisOf(all, cut), byOrder);
-  }, [steps, idle, byOrder, cut]);
+    const all = steps.rows.map((row) => ({ start: startOf(row), long: longOf(row, now_ms), waits: waits[row[1]] ?? false }));
+    return scene(steps, axisOf(all, cut), byOrder, now_ms);
+  }, [steps, idle, byOrder, cut, now_ms]);
   const whole: View = useMemo(() => ({ from: 0, to: drawn.axis.length, top: 0 }), [drawn]);
   const view = zoom ?? whole;
 

@@ -31,7 +31,7 @@ const told: StepView = {
       { index: 1, rule: { ">": [{ var: "amount" }, 100] }, language: "jsonlogic", held: true, tree: { op: ">", value: true, children: [{ text: "amount", value: 120 }, { text: "100", value: 100 }] } },
     ],
   },
-  request: { method: "tools/call", params: { name: "x" } }, response: { kept: false, content: [] }, stderr: ["started", "ready"], seqs: { started: 5, finished: 6 },
+  request: { kept: true, message: { method: "tools/call", params: { name: "x" } } }, response: { kept: false, message: { content: [] } }, stderr: ["started", "ready"], seqs: { started: 5, finished: 6 },
 };
 
 function answer(path: string): unknown {
@@ -72,6 +72,10 @@ test.each([["light"], ["dark"]])("a run with everything in it, %s", async (theme
   await picture(page, theme);
   expect(await barriers(page)).toEqual([]);
   for (const [id, , status] of KINDS) expect(await page.locator(`[data-node="${id}"]`).getAttribute("data-status")).toBe(status);
+  await page.getByText("Request as it was sent").click();
+  expect(await page.getByRole("group", { name: "Request" }).textContent()).toContain("tools/call");
+  await page.getByText("Standard error of the server").click();
+  await page.getByText("ready").waitFor();
   // A state is told by a word as well.
   expect(await page.locator('[data-node="send"]').textContent()).toContain("failed");
   expect(await page.locator('[data-node="mend"] .break[data-on="always"]').count()).toBe(1);

@@ -37,6 +37,21 @@ pub trait Tools: Send + Sync + 'static {
     /// server; never waits longer than the time-out. A failure whose data says `sent: false` is
     /// known never to have left, so the call may be made again whatever it does.
     async fn call(&self, call: Call) -> Result<Value, Failure>;
+
+    /// What went over the wire for the call with this key, as far as that is still known. Nothing
+    /// where nothing goes over a wire.
+    fn exchange(&self, name: &ToolName, key: &str) -> Option<Exchange>;
+}
+
+/// What went over the wire for one call.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Exchange {
+    /// What was sent; nothing if that is not known any more.
+    pub request: Option<Value>,
+    /// What came back; nothing if nothing did, or if it was too large to be kept.
+    pub response: Option<Value>,
+    /// The last lines that the server wrote beside its answers.
+    pub stderr: Vec<String>,
 }
 
 /// A tool as its server describes it.

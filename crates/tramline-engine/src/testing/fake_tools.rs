@@ -1,6 +1,6 @@
 //! Tools that are closures: what the engine is tested with where no server is needed.
 
-use crate::seams::{Call, Hints, Listing, Source, Tool, Tools};
+use crate::seams::{Call, Exchange, Hints, Listing, Source, Tool, Tools};
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;
@@ -158,6 +158,10 @@ impl Tools for FakeTools {
             tools: Some(Arc::new(tools)),
         };
         servers.into_iter().map(source).collect()
+    }
+
+    fn exchange(&self, _: &ToolName, _: &str) -> Option<Exchange> {
+        None
     }
 
     async fn call(&self, call: Call) -> Result<Value, Failure> {

@@ -3,14 +3,29 @@
 use super::support::*;
 use axum::http::StatusCode;
 use serde_json::json;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
 use tramline_engine::Owner;
-use tramline_web::Studio;
+use tramline_web::{Files, Studio};
 
-fn opened(dir: &tempfile::TempDir) -> axum::Router {
-    let path = dir.path().join("judge.yaml");
-    std::fs::write(&path, CHOOSES).unwrap();
+/// One file, in memory.
+struct Paper(Mutex<String>);
+
+impl Files for Paper {
+    fn read(&self, _: &Path) -> Result<(String, bool), String> {
+        Ok((self.0.lock().unwrap().clone(), true))
+    }
+
+    fn write(&self, _: &Path, text: &str) -> Result<(), String> {
+        text.clone_into(&mut self.0.lock().unwrap());
+        Ok(())
+    }
+}
+
+fn opened(paper: &Arc<Paper>) -> axum::Router {
     let studio = Studio {
-        documents: vec![path],
+        documents: vec!["/somewhere/judge.yaml".into()],
+        files: Some(Arc::clone(paper) as _),
         ..Studio::default()
     };
     tramline_web::api(&engine(), studio)
@@ -18,8 +33,10 @@ fn opened(dir: &tempfile::TempDir) -> axum::Router {
 
 #[tokio::test]
 async fn a_document_is_written_back_unless_it_changed_meanwhile() {
-    let dir = tempfile::tempdir().unwrap();
-    let routes = opened(&dir);
+    let paper = Arc::new(Paper(Mutex::new(CHOOSES.to_owned())));
+    let routes = opened(&paper);
+    let (_, tools) = get(&routes, "/api/tools").await;
+    assert_eq!(tools["tools"][0]["document"], "judge.yaml");
     let (_, about) = get(&routes, "/api/about").await;
     assert_eq!(about["documents"], true);
     let (_, all) = get(&routes, "/api/documents").await;
@@ -47,11 +64,7 @@ async fn a_document_is_written_back_unless_it_changed_meanwhile() {
     };
     let (status, written) = put(&read["hash"]).await;
     assert_eq!(status, StatusCode::OK, "{written}");
-    assert_eq!(
-        std::fs::read_to_string(dir.path().join("judge.yaml")).unwrap(),
-        text
-    );
-    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    assert_eq!(*paper.0.lock().unwrap(), text);
     let (status, told) = put(&read["hash"]).await;
     assert_eq!(
         (status, &told["error"]["kind"]),

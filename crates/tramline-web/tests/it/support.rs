@@ -120,7 +120,8 @@ pub(crate) async fn sent(
     owner: Owner,
 ) -> (StatusCode, Json) {
     let mut request = Request::builder().uri(path).header("host", "127.0.0.1:1");
-    if body.is_some() {
+    let has_body = body.is_some();
+    if has_body {
         request = request
             .method(method)
             .header("content-type", "application/json");
@@ -131,7 +132,10 @@ pub(crate) async fn sent(
     let response = routes.clone().oneshot(request).await.unwrap();
     let status = response.status();
     let bytes = response.into_body().collect().await.unwrap().to_bytes();
-    (status, serde_json::from_slice(&bytes).unwrap_or_default())
+    let reply = serde_json::from_slice(&bytes).unwrap_or_default();
+    let method = if has_body { method } else { "GET" };
+    super::contract::hold(method, path, status, &reply);
+    (status, reply)
 }
 
 /// A question of nobody in particular.

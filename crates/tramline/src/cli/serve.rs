@@ -2,12 +2,14 @@
 
 use super::{Common, Done, Exit, Reach, Stopped, documents, output};
 use crate::config::{Config, read_tokens};
+use crate::disk::Disk;
 use crate::wire::{self, Origin};
 use readings::Readings;
 use reload::Stage;
 use saved::Shown;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 use tramline_core::run::Run;
@@ -24,6 +26,9 @@ const SWEEP_EVERY: Duration = Duration::from_secs(30);
 
 /// How often runs that need not be kept are looked for: what is kept is counted in days.
 const PRUNE_EVERY: Duration = Duration::from_secs(60 * 60);
+
+/// So many of the latest calls can be looked into as they went over the wire.
+const EXCHANGES_MAX: usize = 256;
 
 /// Tells where the studio is, once that is known.
 pub(super) type Opened = Box<dyn FnOnce(SocketAddr)>;
@@ -76,8 +81,9 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
 
 /// Serves; with the studio opened on the documents if there is somebody to tell where it is.
 pub(super) async fn serving(common: Common, verb: Serve, opened: Option<Opened>) -> Done {
-    let config = common.config(&verb.reach)?;
+    let mut config = common.config(&verb.reach)?;
     let http = callers(&verb)?;
+    config.exchanges = if http.is_some() { EXCHANGES_MAX } else { 0 };
     let prints = (!verb.no_reload).then(|| reload::prints(&verb.files, &config));
     let read = match &opened {
         // What is edited may have flaws.
@@ -222,6 +228,7 @@ fn studio(
             true => home.documents.clone(),
             false => Vec::new(),
         },
+        files: Some(Arc::new(Disk)),
         elsewhere: documents::elsewhere(config)?,
         origin: home.to_value(),
         toolsets: verb

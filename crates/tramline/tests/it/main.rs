@@ -28,5 +28,6 @@ mod served;
 mod serving;
 mod settings;
 mod sop;
+mod studio;
 mod support;
 mod unruly;
