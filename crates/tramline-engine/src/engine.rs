@@ -10,7 +10,7 @@ use crate::library::Library;
 use crate::perform;
 use crate::policy::Policy;
 use crate::registry::Registry;
-use crate::seams::{Exchange, Page, RunFilter, Store, Tools, Workflows};
+use crate::seams::{Exchange, Observer, Page, RunFilter, Store, Tools, Workflows};
 use crate::settings::{Discreet, Settings};
 use crate::shelf::Shelf;
 use crate::uses::Uses;
@@ -210,6 +210,7 @@ impl Engine {
             budget,
             ttl_ms,
             owner,
+            upstream,
         } = start;
         graph.check_input(&input).map_err(|flaws| Fault::BadInput {
             workflow: graph.workflow.name.to_string(),
@@ -228,11 +229,12 @@ impl Engine {
             budget,
             ttl_ms,
             owner,
+            upstream: upstream.map(Box::new),
         };
         let event = Event::Started(Box::new(started.clone()));
         let run = Run::begin(id, graph, started, at_ms)
             .map_err(|illegal| Fault::Refused(illegal.message))?;
-        let mut ledger = Ledger::new(Arc::clone(&self.0.store), 0, 0);
+        let mut ledger = self.0.ledger(0, 0);
         ledger.open(Entry {
             seq: 1,
             at_ms,
@@ -411,6 +413,17 @@ impl Inner {
     /// Whether workflows are called as runs of their own, and not as tools like any other.
     pub(crate) fn runs_workflows(&self) -> bool {
         self.options.workflows
+    }
+
+    /// A ledger that goes on after so many events and bytes.
+    pub(crate) fn ledger(&self, durable: Seq, bytes: u64) -> Ledger {
+        let observer = self.options.observer.clone();
+        Ledger::new(Arc::clone(&self.store), observer, durable, bytes)
+    }
+
+    /// Who is told what happens, if anybody is.
+    pub(crate) fn observer(&self) -> Option<&dyn Observer> {
+        self.options.observer.as_deref()
     }
 
     /// A seed that no other step of this process gets.

@@ -21,6 +21,7 @@ mod frames;
 mod graph;
 mod input;
 mod library;
+mod logs;
 mod look;
 mod looping;
 mod moment;
@@ -65,6 +66,12 @@ struct Common {
     /// Print JSON for scripts
     #[arg(long, global = true)]
     json: bool,
+    /// Log to standard error what this lets through: info, or warn,tramline=debug [default: nothing]
+    #[arg(long, global = true, env = "RUST_LOG", value_name = "FILTER")]
+    log: Option<String>,
+    /// How log lines are written
+    #[arg(long, global = true, value_name = "FORMAT", default_value = "text")]
+    log_format: logs::Format,
 }
 
 /// What may be touched and called.
@@ -239,6 +246,9 @@ impl Common {
             throttle: file.throttle,
             model: file.model,
             key_file: self.key_file.clone(),
+            telemetry: logs::telemetry()?,
+            logged: self.log.is_some(),
+            warn: Some(output::say),
             ..Config::default()
         })
     }
@@ -249,7 +259,25 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let common = cli.common;
     let json = common.json;
-    let done = match cli.verb {
+    let done = logs::begin(&common).and_then(|()| perform(common, cli.verb));
+    match done {
+        Ok(exit) => exit.into(),
+        Err(Stopped { exit, message }) => {
+            if json {
+                output::line(
+                    &serde_json::json!({ "status": "error", "error": { "message": message } }),
+                );
+            } else {
+                output::complain(&message);
+            }
+            exit.into()
+        }
+    }
+}
+
+fn perform(common: Common, verb: Verb) -> Done {
+    let json = common.json;
+    match verb {
         Verb::Run(verb) => on_one_thread(run::main(common, verb)),
         Verb::Serve(verb) => on_many_threads(serve::main(common, verb)),
         Verb::Studio(verb) => on_many_threads(studio::main(common, verb)),
@@ -270,19 +298,6 @@ pub fn main() -> ExitCode {
         Verb::Explain(verb) => explain::main(&verb, json),
         Verb::Completions(verb) => completions::main(&verb),
         Verb::Doctor(verb) => on_one_thread(doctor::main(common, verb)),
-    };
-    match done {
-        Ok(exit) => exit.into(),
-        Err(Stopped { exit, message }) => {
-            if json {
-                output::line(
-                    &serde_json::json!({ "status": "error", "error": { "message": message } }),
-                );
-            } else {
-                output::complain(&message);
-            }
-            exit.into()
-        }
     }
 }
 

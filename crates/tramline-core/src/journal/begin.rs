@@ -2,6 +2,7 @@
 
 use super::{Budget, Entry, Event};
 use crate::ids::{RunId, Seq, StepNo};
+use crate::upstream::Upstream;
 use crate::workflow::Workflow;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -43,6 +44,9 @@ pub struct Started {
     /// Whose it is, in the front end's own words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<Str>,
+    /// The span of its caller's that it belongs to, if the caller named one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<Box<Upstream>>,
 }
 
 /// One item of a step that is spread.

@@ -321,7 +321,7 @@ mod tests {
         let text = "policy:\n  ask: ['github:delete_*']\n  deny: ['*:drop*']\n\
             control: { ttl: 30m, commands_per_minute: 60 }\nquota: { open_runs: 5, journal_bytes: 1000 }\n\
             throttle:\n  - { pattern: 'github:*', per_minute: 30 }\nmcp_config: mcp.json\nroots: [docs]\n\
-            hosts: [api.example.com]\nshell: true\nretention: { days: 30, bytes: 5000 }\nmodel:\n  { dialect: anthropic, name: m, key: '${KEY}', timeout: 90s, record: said.jsonl }\n";
+            hosts: [api.example.com]\nshell: true\nretention: { days: 30, bytes: 5000 }\nmodel:\n  { dialect: anthropic, name: m, key: '${KEY}', timeout: 90s, temperature: 0, record: said.jsonl }\n";
         let (file, odd) = File::parse(text.as_bytes(), Path::new("/etc/t")).unwrap();
         assert!(odd.is_empty());
         assert_eq!(file.policy.ask[0].as_str(), "github:delete_*");
@@ -342,6 +342,7 @@ mod tests {
         let model = file.model.unwrap();
         assert_eq!(model.dialect.as_str(), "anthropic");
         assert_eq!(model.timeout, Some(Duration::from_secs(90)));
+        assert_eq!(model.temperature, Some(0.0));
         assert_eq!(
             model.record.as_deref(),
             Some(Path::new("/etc/t/said.jsonl"))

@@ -16,14 +16,15 @@ use tramline_engine::Start;
 const TOOL: &str = "execute_dag";
 
 pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResponse {
-    let came = execute(&means, &arguments).await;
+    let came = execute(&means, TOOL, &arguments).await;
     let command = Command::new(TOOL, &arguments).about(read::text(&arguments, "intent"));
     means.shared.desk.note(&means, command, &came);
     attend::reply(came)
 }
 
-pub(super) async fn execute(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
-    if let Some(came) = brought(means, TOOL).await? {
+/// Runs a DAG for a call of a tool: this one, or another that was given the DAG.
+pub(super) async fn execute(means: &Means, tool: &str, arguments: &Value) -> Result<Came, Wrong> {
+    if let Some(came) = brought(means, tool).await? {
         return Ok(came);
     }
     let document = match (arguments.get("workflow"), read::text(arguments, "intent")) {
@@ -38,10 +39,15 @@ pub(super) async fn execute(means: &Means, arguments: &Value) -> Result<Came, Wr
             ));
         }
     };
-    run(means, arguments, &document).await
+    run(means, tool, arguments, &document).await
 }
 
-async fn run(means: &Means, arguments: &Value, document: &Document) -> Result<Came, Wrong> {
+async fn run(
+    means: &Means,
+    tool: &str,
+    arguments: &Value,
+    document: &Document,
+) -> Result<Came, Wrong> {
     let [graph] = document.workflows.as_slice() else {
         return Err(Wrong::params("a DAG is one workflow"));
     };
@@ -57,6 +63,7 @@ async fn run(means: &Means, arguments: &Value, document: &Document) -> Result<Ca
     start.session = read::text(arguments, "session_id").map(Into::into);
     start.origin = means.shared.conduct.origin.clone();
     start.owner = means.caller().name;
+    start.upstream = means.upstream();
     start.ttl_ms = means.shared.conduct.ttl_ms();
     start.budget = match arguments.get("budget") {
         None => None,
@@ -67,5 +74,5 @@ async fn run(means: &Means, arguments: &Value, document: &Document) -> Result<Ca
         // Its caller comes back to it; without layers, it was made for this call.
         underway.cancelled = Cancelled::GoesOn;
     }
-    attend(means, TOOL, underway).await
+    attend(means, tool, underway).await
 }
