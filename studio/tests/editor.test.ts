@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import type { Flaw } from "../src/api/types";
 import { hunks, lineDiff } from "../src/editor/diff";
-import { extent, extents, nodeAt } from "../src/editor/extent";
+import { extent, nodeAt } from "../src/editor/extent";
 import { byNode, inUnits, spot, type Lines } from "../src/editor/flaws";
 import { askOf, freshNode, kindsOf } from "../src/editor/fresh";
 import { meant, typedAs } from "../src/editor/free";
@@ -35,10 +35,10 @@ test("in JSON the brackets decide", () => {
   expect(extent(text, 4, 3)).toEqual({ from: 4, to: 4 });
 });
 
-test("a line leads to its node", () => {
-  const drawn = graph([{ ...node("choose"), line: line("- id: choose"), column: 9 }, { ...node("exit"), line: line("- id: exit"), column: 9 }, node("nowhere")], []);
-  const all = extents(drawn, yaml);
+test("a line leads to its node, the innermost", () => {
+  const all = { choose: extent(yaml, line("- id: choose"), 9)!, exit: extent(yaml, line("- id: exit"), 9)!, tool: extent(yaml, line("- name: choose_shipping"), 5)! };
   expect(nodeAt(all, line("rule: { and"))).toBe("choose");
+  expect(nodeAt(all, line("weight_kg:"))).toBe("tool");
   expect(nodeAt(all, 1)).toBeUndefined();
 });
 

@@ -1,7 +1,5 @@
 // Which lines of a text belong to a node, and which node belongs to a line. Works on the text alone,
 // so that it holds between two checks.
-import type { Graph } from "../api/types";
-
 /** First and last line, counted from 1. */
 export type Extent = { from: number; to: number };
 
@@ -43,16 +41,6 @@ function bracketed(lines: readonly string[], line: number, from: number): Extent
     }
   }
   return { from: line, to: line };
-}
-
-/** The lines of every node that the graph knows a place of. */
-export function extents(graph: Graph, lines: readonly string[]): { [node: string]: Extent } {
-  const found: { [node: string]: Extent } = {};
-  for (const { id, line, column } of graph.nodes) {
-    const lies = line === undefined ? undefined : extent(lines, line, column ?? 1);
-    if (lies) found[id] = lies;
-  }
-  return found;
 }
 
 /** The node that a line belongs to, the innermost where several do. */

@@ -30,7 +30,7 @@ export function SchemaForm({ schema, value, onChange, said, name }: Props) {
   );
 }
 
-export function RawJson({ value, onChange, name }: { value: Json | undefined; onChange: (value: Json | undefined) => void; name: string }) {
+function RawJson({ value, onChange, name }: { value: Json | undefined; onChange: (value: Json | undefined) => void; name: string }) {
   const [typed, setTyped] = useState(() => (value === undefined ? "" : JSON.stringify(value, null, 2)));
   const [wrong, setWrong] = useState<string>();
   const id = useId();

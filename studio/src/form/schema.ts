@@ -175,6 +175,6 @@ function further(schema: Schema): Schema | undefined {
   return more === true || (more === undefined && empty) ? {} : undefined;
 }
 
-export function isSecret(schema: Schema): boolean {
+function isSecret(schema: Schema): boolean {
   return schema["format"] === "password" || schema["writeOnly"] === true;
 }

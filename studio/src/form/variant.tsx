@@ -38,7 +38,7 @@ export function VariantField({ asked, ...props }: FieldProps & { asked: Field & 
 }
 
 /** The form that a value has, or that it begins with. */
-export function fitting(asked: Field & { kind: "variant" }, value: Json | undefined, root: FieldProps["schema"]): number {
+function fitting(asked: Field & { kind: "variant" }, value: Json | undefined, root: FieldProps["schema"]): number {
   if (value === undefined || value === null) return -1;
   const fits = asked.options.findIndex(({ schema }) => {
     const inner = field(schema, root);
