@@ -7,7 +7,7 @@ import { suggest, type Known } from "../src/editor/suggest";
 
 const schema = (name: string) => JSON.parse(readFileSync(new URL(`../../schemas/${name}.schema.json`, import.meta.url), "utf8")) as Schema;
 const graph = schema("yaml-graph");
-const known: Known = { nodes: ["entry", "send"], tools: [{ name: "builtin:read-file" }, { name: "mail:send" }] };
+const known: Known = { nodes: ["entry", "send"], tools: [{ name: "builtin:read-file" }, { name: "mail:send" }], workflows: [{ name: "order" }] };
 
 /** The place of `¦` in a text. */
 function yaml(text: string) {
@@ -50,6 +50,7 @@ test("values are offered: of lists, of nodes, of tools", () => {
   expect(suggest(graph, yaml(head + "      - id: a\n        type: mcp\n        join: ¦"), known).map((one) => one.text)).toEqual(["any", "all"]);
   expect(suggest(graph, yaml(head + "      - id: a\n        next: ¦"), known).map((one) => one.text)).toEqual(["entry", "send"]);
   expect(suggest(graph, yaml(head + "      - id: a\n        server: builtin\n        tool: ¦"), known).map((one) => one.text)).toEqual(["read-file"]);
+  expect(suggest(graph, yaml(head + "      - id: a\n        type: workflow\n        workflow: ¦"), known).map((one) => one.text)).toEqual(["order"]);
   expect(suggest(schema("json-dag"), json('{"tasks": [{"tool": "¦"}]}'), known).map((one) => one.text)).toEqual(["builtin:read-file", "mail:send"]);
   expect(suggest(schema("json-dag"), json('{"tasks": [{"depends_on": ["¦"]}]}'), known).map((one) => one.text)).toEqual(["entry", "send"]);
 });

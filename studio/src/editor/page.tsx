@@ -19,7 +19,7 @@ import { useEditor, type Editor } from "./use-editor";
 import { useSave } from "./use-save";
 
 export function EditorPage({ document, onReload }: { document: DocumentText; onReload: () => void }) {
-  const source = useRef<Source>({ format: document.format, known: { nodes: [], tools: [] } });
+  const source = useRef<Source>({ format: document.format, known: { nodes: [], tools: [], workflows: [] } });
   const save = useRef(() => {});
   const editor = useEditor(document, () => source.current, () => save.current());
   const { view, turn } = editor;
@@ -32,7 +32,8 @@ export function EditorPage({ document, onReload }: { document: DocumentText; onR
   const saving = useSave(document, view, turn);
   const schema = useSchema(document.format);
   save.current = saving.save;
-  source.current = { format: document.format, schema, known: { nodes: graph?.nodes.map((node) => node.id) ?? [], tools: toolsOf(judged.graphs) } };
+  const nodes = graph?.nodes.map((node) => node.id) ?? [];
+  source.current = { format: document.format, schema, known: { nodes, tools: toolsOf(judged.graphs), workflows: useWorkflows() } };
   useEffect(() => setNamed(workflow), [workflow]);
 
   const onGo = (flaw: Flaw) => {
@@ -92,6 +93,12 @@ function useSchema(format: string): Schema | undefined {
   const wanted = isEditable(format);
   const loaded = useLoad(() => (wanted ? api.schema(format) : Promise.resolve({} as Schema)), [format]);
   return wanted ? loaded.value : undefined;
+}
+
+/** The workflows that there are, to be called by name. */
+function useWorkflows(): { name: string; about?: string }[] {
+  const loaded = useLoad(() => api.tools(), []);
+  return (loaded.value?.tools ?? []).map(({ name, description }) => ({ name, about: description }));
 }
 
 /** The tools that the graphs of a document call. */

@@ -4,7 +4,7 @@ import { resolved } from "../form/schema";
 import type { Place } from "./path";
 
 export type Suggestion = { text: string; kind: "key" | "value" | "node" | "tool"; about?: string };
-export type Known = { nodes: string[]; tools: { name: string; about?: string }[] };
+export type Known = { nodes: string[]; tools: { name: string; about?: string }[]; /** Workflows that can be called by name. */ workflows: { name: string; about?: string }[] };
 
 /** Keys whose values name a node. */
 const LEADS = new Set(["next", "on-error", "onError", "depends_on", "from", "to", "start_node", "entryNode", "exitNode"]);
@@ -96,6 +96,7 @@ export function suggest(root: Schema | undefined, place: Place, known: Known): S
   const leads = place.key ?? (inList ? place.path[place.path.length - 2] : undefined);
   if (leads !== undefined && LEADS.has(leads)) return known.nodes.map((text) => ({ text, kind: "node" }));
   if (place.key === "tool") return tools(place, known);
+  if (place.key === "workflow") return known.workflows.map(({ name, about }) => ({ text: name, kind: "tool", about }));
   const schema = root && schemaAt(root, place);
   if (!schema || !root) return [];
   if (place.key !== undefined) return values(member(schema, place.key, root, place.beside));
