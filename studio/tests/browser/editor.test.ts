@@ -128,6 +128,24 @@ test("nodes are added, connected, filled in, disconnected and removed in the gra
   await page.context().close();
 });
 
+test("a way is drawn with the mouse", async () => {
+  const { page } = await opened("switch.yaml");
+  const middle = async (place: string) => {
+    const box = (await page.locator(place).boundingBox())!;
+    return [box.x + box.width / 2, box.y + box.height / 2] as const;
+  };
+  await page.locator('[data-node="express"]').hover();
+  await page.mouse.move(...(await middle('[data-node="express"] .react-flow__handle.source')));
+  await page.mouse.down();
+  await page.mouse.move(...(await middle('[data-node="freight"] .react-flow__handle.target')), { steps: 8 });
+  await page.mouse.up();
+  await page.locator('[data-edge="express>freight"]').waitFor({ state: "attached" });
+  await text(page).getByText("[exit, freight]").waitFor();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.locator('[data-edge="express>freight"]').waitFor({ state: "detached" });
+  await page.context().close();
+});
+
 test("a file that changed meanwhile is not overwritten unseen", async () => {
   const { page } = await opened("switch.yaml");
   const theirs = readFileSync(file(), "utf8").replace("title: Shipping", "title: Sending");
