@@ -121,10 +121,8 @@ impl Tools for Builtin {
         let work = async {
             match call.tool.tool.as_str() {
                 "http" => self.http.call(&call.arguments, call.timeout).await,
-                "llm" => llm::call(self.model.as_ref(), &call.arguments, call.timeout).await,
-                summary::NAME => {
-                    summary::call(self.model.as_ref(), &call.arguments, call.timeout).await
-                }
+                "llm" => llm::call(self.model.as_ref(), &call).await,
+                summary::NAME => summary::call(self.model.as_ref(), &call).await,
                 "shell" => {
                     shell::call(self.shell, &self.roots, &call.arguments, call.timeout).await
                 }

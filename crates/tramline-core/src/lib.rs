@@ -30,6 +30,7 @@ pub mod text;
 pub mod timeline;
 pub mod todo;
 pub mod trace;
+pub mod upstream;
 pub mod walked;
 pub mod why;
 pub mod workflow;

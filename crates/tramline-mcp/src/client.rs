@@ -22,7 +22,7 @@ mod supervise;
 
 pub use connection::Era;
 
-use crate::config::ServerConfig;
+use crate::config::{Reach, ServerConfig};
 use async_trait::async_trait;
 use exchanges::Exchanges;
 use futures_util::future::join_all;
@@ -210,6 +210,14 @@ impl Servers {
     /// The names of all servers.
     pub fn names(&self) -> Vec<Str> {
         self.read().keys().cloned().collect()
+    }
+
+    /// How a server is reached, as telemetry names it; nothing where there is no such server.
+    pub fn transport(&self, server: &str) -> Option<&'static str> {
+        Some(match self.read().get(server)?.config().reach {
+            Reach::Stdio { .. } => "pipe",
+            Reach::Http { .. } => "tcp",
+        })
     }
 
     fn read(&self) -> RwLockReadGuard<'_, BTreeMap<Str, Arc<Server>>> {

@@ -13,6 +13,7 @@ mod eval;
 mod events;
 mod guard;
 mod guided;
+mod metrics;
 mod owners;
 mod page;
 mod past;
@@ -33,6 +34,7 @@ use tramline_engine::audit::Notebook;
 use tramline_engine::{Engine, PORT_BYTES_MAX};
 
 pub use documents::Files;
+pub use metrics::{Written, metrics};
 pub use tramline_engine::Owner;
 
 /// Larger requests are refused, in bytes: a document of the largest size, escaped as JSON.

@@ -20,6 +20,7 @@ use tramline_core::stood::Stood;
 use tramline_core::timeline::Timeline;
 use tramline_core::trace::{self, Trace};
 use tramline_core::why::{Weighed, why};
+use tramline_engine::seams::Status;
 use tramline_engine::{Owner, status};
 
 /// So many steps come at once at most.
@@ -64,7 +65,11 @@ pub(crate) async fn at(
             return Err(Wrong::missing("the run has no procedure"));
         };
         let mut told = serde_json::to_value(Stood::guided(sop, past)).unwrap_or_default();
-        told["status"] = json!("paused");
+        let ended = past.last().and_then(|entry| match &entry.event {
+            Event::Finished { outcome } => Some(outcome.word()),
+            _ => None,
+        });
+        told["status"] = json!(ended.unwrap_or(Status::Guided.as_str()));
         told["questions"] = json!([]);
         return Ok(Json(told));
     }

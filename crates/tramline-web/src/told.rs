@@ -11,7 +11,7 @@ use tramline_core::journal::{Break, Budget, Outcome, Watch};
 use tramline_core::navigate::Walk;
 use tramline_core::run::Run;
 use tramline_core::{Value, question};
-use tramline_engine::seams::{RunRow, StoreFault};
+use tramline_engine::seams::{RunRow, Status, StoreFault};
 use tramline_engine::{Begun, Engine, Fault, Loaded, Owner, status};
 
 /// A reply that says what went wrong.
@@ -228,7 +228,7 @@ pub(crate) fn breakpoints(watch: &Watch) -> Told {
 /// How a guided run stands.
 pub(crate) fn guided(walk: &Walk) -> Told {
     let outcome = walk.outcome.as_ref();
-    let status = outcome.map_or("paused", Outcome::word);
+    let status = outcome.map_or(Status::Guided.as_str(), Outcome::word);
     json!({
         "run_id": walk.id,
         "kind": "guided",

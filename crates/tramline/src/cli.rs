@@ -20,7 +20,9 @@ mod explain;
 mod frames;
 mod graph;
 mod input;
+mod learn;
 mod library;
+mod logs;
 mod look;
 mod looping;
 mod moment;
@@ -65,6 +67,12 @@ struct Common {
     /// Print JSON for scripts
     #[arg(long, global = true)]
     json: bool,
+    /// Log to standard error what this lets through: info, or warn,tramline=debug [default: nothing]
+    #[arg(long, global = true, env = "RUST_LOG", value_name = "FILTER")]
+    log: Option<String>,
+    /// How log lines are written
+    #[arg(long, global = true, value_name = "FORMAT", default_value = "text")]
+    log_format: logs::Format,
 }
 
 /// What may be touched and called.
@@ -109,6 +117,8 @@ enum Verb {
     Library(library::Library),
     /// List, search, describe and try everything that can be called
     Registry(registry::Registry),
+    /// Show and forget what was learnt from plans that ended well
+    Learn(learn::Learn),
     /// Run a graph's tool step by step, with breakpoints and a prompt
     Debug(debug::Debug),
     /// Do a run again from its record, without calling anything, and compare
@@ -230,6 +240,7 @@ impl Common {
             hosts,
             shell: reach.allow_shell || file.shell,
             embedder: file.embedder,
+            learn_off: file.learn_off,
             mcp_config: reach.mcp_config.clone().or(file.mcp_config),
             file: reach.config.clone(),
             policy: file.policy,
@@ -239,6 +250,9 @@ impl Common {
             throttle: file.throttle,
             model: file.model,
             key_file: self.key_file.clone(),
+            telemetry: logs::telemetry()?,
+            logged: self.log.is_some(),
+            warn: Some(output::say),
             ..Config::default()
         })
     }
@@ -249,7 +263,25 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let common = cli.common;
     let json = common.json;
-    let done = match cli.verb {
+    let done = logs::begin(&common).and_then(|()| perform(common, cli.verb));
+    match done {
+        Ok(exit) => exit.into(),
+        Err(Stopped { exit, message }) => {
+            if json {
+                output::line(
+                    &serde_json::json!({ "status": "error", "error": { "message": message } }),
+                );
+            } else {
+                output::complain(&message);
+            }
+            exit.into()
+        }
+    }
+}
+
+fn perform(common: Common, verb: Verb) -> Done {
+    let json = common.json;
+    match verb {
         Verb::Run(verb) => on_one_thread(run::main(common, verb)),
         Verb::Serve(verb) => on_many_threads(serve::main(common, verb)),
         Verb::Studio(verb) => on_many_threads(studio::main(common, verb)),
@@ -265,24 +297,12 @@ pub fn main() -> ExitCode {
         Verb::Sop(verb) => on_one_thread(sop::main(common, verb)),
         Verb::Audit(verb) => on_one_thread(audit::main(common, verb)),
         Verb::Trace(verb) => on_one_thread(trace::main(common, verb)),
+        Verb::Learn(verb) => on_one_thread(learn::main(common, verb)),
         Verb::Settings(verb) => on_one_thread(settings::main(common, verb)),
         Verb::Eval(verb) => on_one_thread(eval::main(common, verb)),
         Verb::Explain(verb) => explain::main(&verb, json),
         Verb::Completions(verb) => completions::main(&verb),
         Verb::Doctor(verb) => on_one_thread(doctor::main(common, verb)),
-    };
-    match done {
-        Ok(exit) => exit.into(),
-        Err(Stopped { exit, message }) => {
-            if json {
-                output::line(
-                    &serde_json::json!({ "status": "error", "error": { "message": message } }),
-                );
-            } else {
-                output::complain(&message);
-            }
-            exit.into()
-        }
     }
 }
 

@@ -60,3 +60,4 @@ pub use tramline_core as core;
 pub use tramline_engine as engine;
 pub use tramline_mcp as mcp;
 pub use tramline_store as store;
+pub use tramline_telemetry as telemetry;

@@ -7,12 +7,12 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Json, Run } from "../../src/api/types";
 
-const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-const BINARY = process.env["TRAMLINE_BIN"] ?? join(ROOT, "target/debug/tramline");
-/** A server that does what it is told, for documents that call one. */
-const UNRULY = join(dirname(BINARY), "unruly");
+export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+export const BINARY = process.env["TRAMLINE_BIN"] ?? join(ROOT, "target/debug/tramline");
 /** A machine that is busy needs a while; one that never answers is a failure. */
 const START_MS_MAX = 30_000;
+/** A server that does what it is told, for documents that call one. */
+const UNRULY = join(dirname(BINARY), "unruly");
 
 export type Studio = {
   /** Where the page is. */

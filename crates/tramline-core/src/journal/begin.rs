@@ -2,6 +2,7 @@
 
 use super::{Budget, Entry, Event};
 use crate::ids::{RunId, Seq, StepNo};
+use crate::upstream::Upstream;
 use crate::workflow::Workflow;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -43,6 +44,12 @@ pub struct Started {
     /// Whose it is, in the front end's own words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<Str>,
+    /// The span of its caller's that it belongs to, if the caller named one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<Box<Upstream>>,
+    /// What it was planned for, in the words of whoever wanted it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intent: Option<Str>,
 }
 
 /// One item of a step that is spread.

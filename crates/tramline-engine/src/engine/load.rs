@@ -70,14 +70,14 @@ impl Inner {
 
     /// What a run was started with; nothing if that cannot be read.
     pub(super) async fn started(&self, id: &RunId) -> Result<Option<Box<Started>>, Fault> {
-        Ok(self.first(id).await?.and_then(|event| match event {
-            Event::Started(started) => Some(started),
-            _ => None,
-        }))
+        Ok(match self.first(id).await? {
+            Some(Event::Started(started)) => Some(started),
+            Some(_) | None => None,
+        })
     }
 
-    /// The first event of a journal; nothing if that cannot be read.
-    async fn first(&self, id: &RunId) -> Result<Option<Event>, Fault> {
+    /// How a run begins, of whatever kind; nothing if that cannot be read.
+    pub(super) async fn first(&self, id: &RunId) -> Result<Option<Event>, Fault> {
         let chunks = self.store.read(id, 0).await?;
         let line = chunks.first().and_then(|chunk| {
             let mut lines = chunk.body.split(|&byte| byte == b'\n');

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tramline_core::failure::Failure;
 use tramline_core::ids::ToolName;
+use tramline_core::upstream::Upstream;
 use tramline_core::{Str, Value};
 
 /// Lists and calls tools.
@@ -128,6 +129,8 @@ pub struct Call {
     pub cancel: CancellationToken,
     /// Told of progress, if anybody cares.
     pub progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
+    /// The span that it belongs to, for servers that trace.
+    pub upstream: Option<Upstream>,
 }
 
 /// A sign of life from a running call.

@@ -209,6 +209,7 @@ mod tests {
             timeout: Duration::from_secs(5),
             cancel: Default::default(),
             progress: None,
+            upstream: None,
         };
         assert!(tools.call(call).await.is_err());
         let calls = tools.calls();

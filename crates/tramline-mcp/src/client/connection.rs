@@ -19,6 +19,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
+use tramline_core::upstream::Upstream;
 use tramline_core::{Str, Value};
 
 /// Where the idempotency key stands in a request's `_meta`.
@@ -91,6 +92,7 @@ pub(super) struct Request {
     pub(super) cancel: CancellationToken,
     pub(super) progress: Option<Listener>,
     pub(super) exchanges: Arc<Exchanges>,
+    pub(super) upstream: Option<Upstream>,
 }
 
 /// How a call over a connection went wrong.
@@ -273,6 +275,9 @@ impl Request {
     fn build(&self) -> ClientRequest {
         let mut meta = MetaObject::new();
         meta.insert(KEY.to_owned(), self.key.as_str().into());
+        for (name, text) in self.upstream.iter().flat_map(Upstream::pairs) {
+            meta.insert(name.to_owned(), text.into());
+        }
         let mut params = CallToolRequestParams::new(self.tool.tool.to_string());
         if let Some(arguments) = self.arguments.as_object() {
             let pairs = arguments

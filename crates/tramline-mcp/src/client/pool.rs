@@ -185,6 +185,7 @@ impl Server {
             cancel: call.cancel,
             progress: call.progress,
             exchanges: Arc::clone(&self.exchanges),
+            upstream: call.upstream,
         };
         Ok((request, Patience::new(idle, self.options.call_total_max)))
     }

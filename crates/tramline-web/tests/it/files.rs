@@ -114,6 +114,7 @@ async fn a_walk_is_told_over_its_drawing() {
             session: None,
             origin: Value::Null,
             owner: None,
+            ttl_ms: None,
         })
         .await
         .unwrap();
@@ -148,7 +149,7 @@ async fn a_walk_is_told_over_its_drawing() {
     let (_, one) = get(&routes, &format!("/api/runs/{run}")).await;
     assert_eq!(
         (&one["kind"], &one["status"]),
-        (&json!("guided"), &json!("paused"))
+        (&json!("guided"), &json!("guided"))
     );
     let (_, stood) = get(&routes, &format!("/api/runs/{run}/at/2")).await;
     assert_eq!(stood["nodes"]["START"]["status"], "running", "{stood}");

@@ -71,6 +71,9 @@ pub(super) struct Serve {
     /// Keep serving what the files said at start, whatever becomes of them
     #[arg(long)]
     pub(super) no_reload: bool,
+    /// Serve metrics at /metrics, as Prometheus reads them
+    #[arg(long, requires = "http")]
+    pub(super) metrics: bool,
     #[command(flatten)]
     pub(super) reach: Reach,
 }
@@ -82,6 +85,7 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
 /// Serves; with the studio opened on the documents if there is somebody to tell where it is.
 pub(super) async fn serving(common: Common, verb: Serve, opened: Option<Opened>) -> Done {
     let mut config = common.config(&verb.reach)?;
+    config.telemetry.prometheus |= verb.metrics;
     let http = callers(&verb)?;
     config.exchanges = if http.is_some() { EXCHANGES_MAX } else { 0 };
     let prints = (!verb.no_reload).then(|| reload::prints(&verb.files, &config));
@@ -142,8 +146,14 @@ pub(super) async fn serving(common: Common, verb: Serve, opened: Option<Opened>)
     };
     let attending = stage.attend(readings, prints);
     tokio::spawn(stop.clone().run_until_cancelled_owned(attending));
+    let mut guarded = tramline_web::api(&house.engine, studio);
+    let telemetry = house.telemetry.clone().filter(|it| it.has_text());
+    if let Some(telemetry) = telemetry {
+        let written = Arc::new(move |paused| telemetry.text(paused));
+        guarded = guarded.merge(tramline_web::metrics(&house.engine, written));
+    }
     let beside = Beside {
-        guarded: tramline_web::api(&house.engine, studio),
+        guarded,
         open: tramline_web::studio(),
     };
     serve(server, http, beside, opened, stop).await?;

@@ -47,6 +47,7 @@ pub(super) async fn main(common: Common, verb: Studio) -> Done {
         toolsets: vec![Toolset::Graphs],
         library: true,
         no_reload: false,
+        metrics: false,
         reach: verb.reach,
     };
     let opened = move |address: SocketAddr| {

@@ -289,6 +289,7 @@ mod tests {
             timeout: Duration::from_secs(5),
             cancel: tokio_util::sync::CancellationToken::new(),
             progress: None,
+            upstream: None,
         };
         assert_eq!(own.call(call).await.unwrap_err().kind, FailureKind::Tool);
     }

@@ -30,4 +30,5 @@ mod settings;
 mod sop;
 mod studio;
 mod support;
+mod telemetry;
 mod unruly;
