@@ -15,6 +15,7 @@ const SUBJECTS: &[&str] = &[
     "loop",
     "search",
     "sop",
+    "planner",
 ];
 
 /// Engines that keep checkpoints, which ours is measured next to.
@@ -38,6 +39,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         Some((subject, rest)) if subject == "loop" => looping(rest),
         Some((subject, rest)) if subject == "search" => search(rest),
         Some((subject, rest)) if subject == "sop" => sop(rest),
+        Some((subject, rest)) if subject == "planner" => planner(rest),
         Some((other, _)) => bail!("there is nothing called `{other}` to measure; {}", known()),
         None => bail!("name what to measure; {}", known()),
     }
@@ -190,6 +192,26 @@ fn search(arguments: &[String]) -> Result<()> {
             .arg(encoder)
             .arg("--keep")
             .arg(paths::target().join("bench"))
+            .args(arguments),
+    )
+}
+
+fn planner(arguments: &[String]) -> Result<()> {
+    let data = paths::shared().join("data");
+    ensure!(
+        data.join("planning").is_dir(),
+        "no data in {}; name where it lies with TRAMLINE_SHARED",
+        data.display()
+    );
+    let what = "build --quiet --release --package tramline-bench --no-default-features \
+                --features planner --bin tramline-bench-planner";
+    shell::run(&mut shell::cargo(
+        &what.split_whitespace().collect::<Vec<_>>(),
+    ))?;
+    shell::run(
+        Command::new(paths::target().join("release/tramline-bench-planner"))
+            .arg("--data")
+            .arg(data)
             .args(arguments),
     )
 }

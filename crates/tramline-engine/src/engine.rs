@@ -5,6 +5,7 @@
 
 use crate::clock;
 use crate::fault::Fault;
+use crate::learnt::{Learnt, keepable};
 use crate::ledger::{Ledger, status};
 use crate::library::Library;
 use crate::perform;
@@ -39,6 +40,7 @@ mod guided;
 mod hold;
 mod load;
 mod options;
+mod plan;
 mod port;
 mod quota;
 mod retention;
@@ -70,6 +72,7 @@ pub(crate) struct Inner {
     pub(crate) library: Arc<Library>,
     pub(crate) workflows: Arc<dyn Workflows>,
     pub(crate) registry: Registry,
+    pub(crate) learnt: Learnt,
     pub(crate) options: Options,
     pub(crate) stop: CancellationToken,
     /// Drivers, and cancelled calls that still tell their servers.
@@ -162,6 +165,7 @@ impl Engine {
             options.embedder.clone(),
         );
         Self(Arc::new(Inner {
+            learnt: Learnt::new(Arc::clone(&store), options.learn),
             store,
             tools,
             workflows: Arc::clone(&library) as _,
@@ -184,6 +188,11 @@ impl Engine {
     /// Begins a run. It is driven by this process from now on.
     pub async fn start(&self, mut start: Start) -> Result<Handle, Fault> {
         start.input = self.discreet(start.input).await;
+        if let Some(intent) = start.intent.take() {
+            let intent = self.discreet(intent.into()).await;
+            // A journal outlives what is learnt from it, and needs no more than that.
+            start.intent = intent.as_str().map(|intent| keepable(intent).into());
+        }
         self.is_discreet(&*start.graph.workflow)?;
         self.note_ttl(start.ttl_ms).await?;
         let _room = self.room().await?;
@@ -211,6 +220,7 @@ impl Engine {
             ttl_ms,
             owner,
             upstream,
+            intent,
         } = start;
         graph.check_input(&input).map_err(|flaws| Fault::BadInput {
             workflow: graph.workflow.name.to_string(),
@@ -230,6 +240,7 @@ impl Engine {
             ttl_ms,
             owner,
             upstream: upstream.map(Box::new),
+            intent,
         };
         let event = Event::Started(Box::new(started.clone()));
         let run = Run::begin(id, graph, started, at_ms)

@@ -7,6 +7,7 @@ pub mod clock;
 mod drive;
 mod engine;
 mod fault;
+pub mod learnt;
 mod ledger;
 pub mod library;
 mod lookout;

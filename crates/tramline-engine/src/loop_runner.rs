@@ -309,7 +309,8 @@ impl LoopRunner {
         terms: &Terms,
     ) -> Result<Response, Fault> {
         let shown = candidates::candidates(&self.engine, &course.request, tools).await;
-        let request = ask::request(&course, tools, &shown);
+        let guess = self.guess(&course).await?;
+        let request = ask::request(&course, &guess, &shown);
         self.asked(course, request, terms).await
     }
 

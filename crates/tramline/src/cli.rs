@@ -20,6 +20,7 @@ mod explain;
 mod frames;
 mod graph;
 mod input;
+mod learn;
 mod library;
 mod logs;
 mod look;
@@ -116,6 +117,8 @@ enum Verb {
     Library(library::Library),
     /// List, search, describe and try everything that can be called
     Registry(registry::Registry),
+    /// Show and forget what was learnt from plans that ended well
+    Learn(learn::Learn),
     /// Run a graph's tool step by step, with breakpoints and a prompt
     Debug(debug::Debug),
     /// Do a run again from its record, without calling anything, and compare
@@ -237,6 +240,7 @@ impl Common {
             hosts,
             shell: reach.allow_shell || file.shell,
             embedder: file.embedder,
+            learn_off: file.learn_off,
             mcp_config: reach.mcp_config.clone().or(file.mcp_config),
             file: reach.config.clone(),
             policy: file.policy,
@@ -293,6 +297,7 @@ fn perform(common: Common, verb: Verb) -> Done {
         Verb::Sop(verb) => on_one_thread(sop::main(common, verb)),
         Verb::Audit(verb) => on_one_thread(audit::main(common, verb)),
         Verb::Trace(verb) => on_one_thread(trace::main(common, verb)),
+        Verb::Learn(verb) => on_one_thread(learn::main(common, verb)),
         Verb::Settings(verb) => on_one_thread(settings::main(common, verb)),
         Verb::Eval(verb) => on_one_thread(eval::main(common, verb)),
         Verb::Explain(verb) => explain::main(&verb, json),

@@ -64,6 +64,8 @@ pub struct Config {
     pub own_model: Option<Arc<dyn Model>>,
     /// The directory with the model that tells search what texts mean.
     pub embedder: Option<PathBuf>,
+    /// Whether nothing is learnt from plans that ended well, and nothing that was learnt is used.
+    pub learn_off: bool,
     /// The file with the key that settings are sealed with; nothing means one beside the runs.
     pub key_file: Option<PathBuf>,
     /// How many of the latest calls are kept as they went over the wire, for the studio.

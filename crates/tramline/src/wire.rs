@@ -275,6 +275,7 @@ pub fn open<'d>(
         settings: Some(settings.clone()),
         embedder: embedder(config)?,
         observer: telling.observer(config),
+        learn: !config.learn_off,
         ..Options::default()
     };
     if let Some(name) = &config.name {

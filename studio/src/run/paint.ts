@@ -143,6 +143,7 @@ function cuts(to: Context, of: Scene, view: View, x: (at: number) => number, hei
 
 /** About so many pixels lie between two marks of the ruler. */
 const TICK_WIDTH = 130;
+const TICK_WORDS_WIDTH = 60;
 
 /** Time since the beginning, or the number of the step, along the upper edge. */
 function ticks(to: Context, of: Scene, view: View, x: (at: number) => number, width: number, height: number, ink: Ink): void {
@@ -151,7 +152,9 @@ function ticks(to: Context, of: Scene, view: View, x: (at: number) => number, wi
   to.font = "11px system-ui, sans-serif";
   for (let index = 0; index < many; index++) {
     const at = view.from + ((view.to - view.from) * index) / many;
-    const idle = of.axis.stretches.some((one, next) => one.idle && at >= one.at && at < (of.axis.stretches[next + 1]?.at ?? of.axis.length));
+    // Neither a mark nor its words stand on time that was cut out.
+    const end = at + ((view.to - view.from) * TICK_WORDS_WIDTH) / (width - NAMES_WIDTH);
+    const idle = of.axis.stretches.some((one, next) => one.idle && end >= one.at && at < (of.axis.stretches[next + 1]?.at ?? of.axis.length));
     if (idle) continue;
     to.fillStyle = ink["soft"]!;
     to.fillRect(x(at), 0, 1, height);

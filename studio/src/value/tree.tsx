@@ -5,8 +5,7 @@ import type { Json } from "../api/types";
 /** So many members are shown at once, and so many letters of a text. */
 const MEMBERS_SHOWN = 50;
 const LETTERS_SHOWN = 400;
-/** Values open by themselves so deep and while they are so small. */
-const OPEN_DEPTH = 2;
+/** Values with so many members are open from the beginning; with each level half as many. */
 const OPEN_MEMBERS = 12;
 
 type Props = { value: Json | undefined; name?: string; depth?: number; label?: string };
@@ -60,7 +59,7 @@ function Text({ name, text }: { name?: string; text: string }) {
 function Members({ value, name, depth }: { value: Json[] | { [key: string]: Json }; name?: string; depth: number }) {
   const list = Array.isArray(value);
   const total = list ? value.length : Object.keys(value).length;
-  const [open, setOpen] = useState(depth < OPEN_DEPTH && total <= OPEN_MEMBERS);
+  const [open, setOpen] = useState(total <= OPEN_MEMBERS >> depth);
   const [shown, setShown] = useState(MEMBERS_SHOWN);
   const about = list ? `[ ${total} ]` : `{ ${total} }`;
   if (total === 0) return <Leaf name={name} text={list ? "[]" : "{}"} kind="null" />;

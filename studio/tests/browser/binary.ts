@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Json, Run } from "../../src/api/types";
@@ -11,6 +11,8 @@ export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 export const BINARY = process.env["TRAMLINE_BIN"] ?? join(ROOT, "target/debug/tramline");
 /** A machine that is busy needs a while; one that never answers is a failure. */
 const START_MS_MAX = 30_000;
+/** A server that does what it is told, for documents that call one. */
+const UNRULY = join(dirname(BINARY), "unruly");
 
 export type Studio = {
   /** Where the page is. */
@@ -37,7 +39,7 @@ export async function studio(documents: string[], token?: string): Promise<Studi
   const child = spawn(BINARY, ["--data-dir", join(folder, "data"), "--json", "studio", "--no-open", ...copies], {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, RUST_BACKTRACE: "0", ...(token ? { TRAMLINE_TOKEN: token } : {}) },
+    env: { ...process.env, RUST_BACKTRACE: "0", UNRULY, ...(token ? { TRAMLINE_TOKEN: token } : {}) },
   });
   const url = await address(child);
   const ask = async <R,>(method: string, path: string, body?: Json): Promise<R> => {

@@ -8,7 +8,7 @@ let browser: Browser;
 let tram: Studio;
 beforeAll(async () => {
   browser = await launch();
-  tram = await studio(["studio/tests/browser/order.yaml"]);
+  tram = await studio(["studio/tests/browser/order.yaml", "studio/tests/browser/complain.yaml"]);
 });
 afterAll(async () => {
   await tram?.stop();
@@ -69,6 +69,20 @@ test("a step is inspected: what went in, what came out, why this way", async () 
   await again.page.getByRole("group", { name: "Error" }).waitFor();
   expect(errors).toEqual([]);
   await again.page.context().close();
+  await page.context().close();
+});
+
+test("what went over the wire to a server, and what it complained of", async () => {
+  const run = await tram.start("complain", { input: {} });
+  await tram.until(run, "completed");
+  const { page } = await opened(run);
+  await page.locator('[data-node="call"]').click();
+  await page.getByText("Request as it was sent").click();
+  expect(await page.getByRole("group", { name: "Request" }).textContent()).toContain("tools/call");
+  await page.getByText("Response as it was sent").click();
+  expect(await page.getByRole("group", { name: "Response" }).textContent()).toContain("complained");
+  await page.getByText("Standard error of the server").click();
+  await page.getByText("unruly: complaint 2").waitFor();
   await page.context().close();
 });
 

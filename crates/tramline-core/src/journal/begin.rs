@@ -47,6 +47,9 @@ pub struct Started {
     /// The span of its caller's that it belongs to, if the caller named one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upstream: Option<Box<Upstream>>,
+    /// What it was planned for, in the words of whoever wanted it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intent: Option<Str>,
 }
 
 /// One item of a step that is spread.

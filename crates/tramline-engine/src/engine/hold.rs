@@ -163,6 +163,9 @@ impl Inner {
             self.store.release(&seat.run).await?;
         }
         let ended = ended?;
+        if matches!(ended, Ended::Finished(_)) {
+            self.learn(&rest.run).await;
+        }
         if matches!(ended, Ended::Paused(_)) && rest.is_durable {
             self.warm.put(rest.run, rest.bytes);
         }

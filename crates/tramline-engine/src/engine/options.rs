@@ -39,6 +39,8 @@ pub struct Options {
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Who is told what happens; nobody costs nothing.
     pub observer: Option<Arc<dyn Observer>>,
+    /// Whether plans that ended well are remembered, and new ones made from them.
+    pub learn: bool,
 }
 
 /// Makes a store that lives as long as it is used.
@@ -85,6 +87,7 @@ impl Default for Options {
             settings: None,
             embedder: None,
             observer: None,
+            learn: true,
         }
     }
 }

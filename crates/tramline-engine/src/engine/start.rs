@@ -29,6 +29,8 @@ pub struct Start {
     pub owner: Option<Str>,
     /// The span of its caller's that it belongs to.
     pub upstream: Option<Upstream>,
+    /// What it was planned for, if that is to be learnt from.
+    pub intent: Option<Str>,
 }
 
 /// Whose runs a caller may see: nobody's name where there are no names. Front ends hand it on.
@@ -49,6 +51,7 @@ impl Start {
             ttl_ms: None,
             owner: None,
             upstream: None,
+            intent: None,
         }
     }
 }

@@ -7,7 +7,7 @@ use super::course::Course;
 use super::response::{Response, Standing, StepResult};
 use crate::clock;
 use crate::fault::Fault;
-use crate::planner;
+use crate::planner::Plan;
 use crate::seams::{Store, Tool};
 use std::sync::Arc;
 use tramline_core::ids::RunId;
@@ -67,9 +67,7 @@ pub fn tools_told(tools: &[Arc<Tool>]) -> Value {
 }
 
 /// What the calling agent is asked. It is shown some of the tools there are.
-pub(super) fn request(course: &Course, tools: &[Arc<Tool>], shown: &[Arc<Tool>]) -> PlanRequest {
-    let context = Value::from(course.request.context.clone());
-    let guess = planner::plan(course.request.last(), Some(&context), tools, |_| false);
+pub(super) fn request(course: &Course, guess: &Plan, shown: &[Arc<Tool>]) -> PlanRequest {
     let missing = guess.missing.iter().map(|missing| {
         let of = |key, value: &tramline_core::Str| (key, Value::from(value.clone()));
         Value::object([of("step", &missing.task), of("argument", &missing.argument)])

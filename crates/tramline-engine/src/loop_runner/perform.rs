@@ -65,6 +65,7 @@ pub(super) async fn start(
     start.owner = terms.owner.clone();
     start.ttl_ms = terms.ttl_ms;
     start.upstream = course.upstream.clone().or_else(|| terms.upstream.clone());
+    start.intent = Some(course.request.last().into());
     start.budget = course.request.budget.map(|mut budget| {
         // What planning took is gone before the first step.
         budget.spend(Spent::Tokens, course.tokens);

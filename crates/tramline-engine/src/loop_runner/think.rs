@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tramline_core::Value;
 use tramline_core::formats::tool_plan::{Plan, Planned};
+use tramline_core::ids::ToolName;
 
 /// A model gets so long for a plan, whatever its own patience is.
 const PLAN_MAX: Duration = Duration::from_secs(180);
@@ -37,7 +38,25 @@ impl LoopRunner {
         if before.is_some() {
             return None;
         }
-        by_words(course, tools).map(|plan| (plan, By::Words))
+        self.by_words(course).await.map(|plan| (plan, By::Words))
+    }
+
+    /// The plan of the planner without a model, if nothing about it is open.
+    async fn by_words(&self, course: &Course) -> Option<Plan> {
+        let planned = self.guess(course).await.ok();
+        let planned = planned.filter(planner::Plan::is_complete)?;
+        Some(steps(&planned.tasks))
+    }
+
+    /// What the planner without a model makes of a wish.
+    pub(super) async fn guess(&self, course: &Course) -> Result<planner::Plan, Fault> {
+        let context = Value::from(course.request.context.clone());
+        let may = |tool: &ToolName| course.request.may_use(tool);
+        let wish = course.request.last();
+        let planned = self
+            .engine
+            .plan(wish, Some(&context), &may, &|_| false, &[]);
+        planned.await
     }
 
     /// Asks the model, and tells the observer, if there is one, what came of it.
@@ -155,13 +174,6 @@ fn useless(plan: &Plan, before: &Plan) -> Option<String> {
         return Some("the model has no other plan".to_owned());
     }
     (calls(plan) == calls(before)).then(|| "the model gave the same plan again".to_owned())
-}
-
-/// The plan of the planner of words, if nothing about it is open.
-fn by_words(course: &Course, tools: &[Arc<Tool>]) -> Option<Plan> {
-    let context = Value::from(course.request.context.clone());
-    let planned = planner::plan(course.request.last(), Some(&context), tools, |_| false);
-    planned.is_complete().then(|| steps(&planned.tasks))
 }
 
 /// Tasks that stand one after the other, as a plan.

@@ -21,6 +21,7 @@ mod layers;
 mod read;
 mod submitted;
 mod told;
+mod why;
 mod wrong;
 
 pub(super) use desk::Desk;

@@ -19,7 +19,7 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 const DAY_MS: u64 = 86_400_000;
 
 /// The fields of the file.
-const FIELDS: [&str; 11] = [
+const FIELDS: [&str; 12] = [
     "policy",
     "control",
     "quota",
@@ -31,6 +31,7 @@ const FIELDS: [&str; 11] = [
     "shell",
     "model",
     "embedder",
+    "learn",
 ];
 
 /// What a configuration file says. What it leaves out is as it is without a file.
@@ -58,6 +59,8 @@ pub struct File {
     pub model: Option<ModelConfig>,
     /// The directory with the model that tells search what texts mean.
     pub embedder: Option<PathBuf>,
+    /// Whether nothing is learnt from plans that ended well, and nothing that was learnt is used.
+    pub learn_off: bool,
 }
 
 /// A file that cannot be used, with its text.
@@ -101,6 +104,12 @@ impl File {
         file.mcp_config = text.map(|path| directory.join(path));
         let text = given(root, "embedder").and_then(|at| reader.text(at, "embedder"));
         file.embedder = text.map(|path| directory.join(path));
+        if let Some(at) = given(root, "learn") {
+            match at.value.as_bool() {
+                Some(learns) => file.learn_off = !learns,
+                None => reader.wrong(at, "learn", "true or false"),
+            }
+        }
         let roots = reader.texts(root, "roots");
         file.roots = roots.iter().map(|(root, _)| directory.join(root)).collect();
         for (host, at) in reader.texts(root, "hosts") {

@@ -27,10 +27,14 @@ pub(super) async fn execute(means: &Means, tool: &str, arguments: &Value) -> Res
     if let Some(came) = brought(means, tool).await? {
         return Ok(came);
     }
+    let mut plan = None;
     let document = match (arguments.get("workflow"), read::text(arguments, "intent")) {
         (Some(given), _) => read::dag(means, given).await?,
         (None, Some(wish)) => match intent::suggest(means, wish, arguments).await? {
-            intent::Suggested::Ready(document) => document,
+            intent::Suggested::Ready(document, told) => {
+                plan = Some(told);
+                document
+            }
             intent::Suggested::Told(told) => return Ok(Came::Stands(told)),
         },
         (None, None) => {
@@ -39,7 +43,11 @@ pub(super) async fn execute(means: &Means, tool: &str, arguments: &Value) -> Res
             ));
         }
     };
-    run(means, tool, arguments, &document).await
+    let mut came = run(means, tool, arguments, &document).await?;
+    if let (Came::Stands(told), Some(plan)) = (&mut came, plan) {
+        told.insert("plan", plan.into());
+    }
+    Ok(came)
 }
 
 async fn run(
@@ -64,6 +72,7 @@ async fn run(
     start.origin = means.shared.conduct.origin.clone();
     start.owner = means.caller().name;
     start.upstream = means.upstream();
+    start.intent = read::text(arguments, "intent").map(Into::into);
     start.ttl_ms = means.shared.conduct.ttl_ms();
     start.budget = match arguments.get("budget") {
         None => None,
