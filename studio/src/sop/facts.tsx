@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import type { Walk } from "../api/types";
 import { moment } from "../shell/words";
 import { Tree } from "../value/tree";
-import { todo, TODO_SIGNS } from "./walked";
+import { todo, SIGNS } from "./walked";
 
 /** So many rows of each are shown, the latest of them. */
 const ROWS_MAX = 200;
@@ -48,7 +48,7 @@ export function Facts({ walk, selected, onSelect }: Props) {
             const { words, status, note } = todo(given);
             return (
               <li key={index} data-todo={status}>
-                <span aria-hidden="true">{TODO_SIGNS[status] ?? "○"}</span> {words} <span className="quiet">{status.replace(/_/g, " ")}</span>
+                <span aria-hidden="true">{SIGNS[status] ?? "○"}</span> {words} <span className="quiet">{status.replace(/_/g, " ")}</span>
                 {note && <p className="quiet">{note}</p>}
               </li>
             );

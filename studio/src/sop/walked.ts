@@ -47,4 +47,4 @@ export function todo(given: Json): TodoRow {
   return { words: text("content") ?? JSON.stringify(given), status: text("status") ?? "pending", note: text("note") };
 }
 
-export const TODO_SIGNS: { [status: string]: string } = { pending: "○", in_progress: "◐", completed: "✓" };
+export const SIGNS: { [status: string]: string } = { pending: "○", in_progress: "◐", completed: "✓" };
