@@ -17,6 +17,7 @@ mod schemas;
 mod setup;
 mod shell;
 mod soak;
+mod studio;
 mod test;
 mod tidy;
 
@@ -53,6 +54,11 @@ const VERBS: &[Verb] = &[
         name: "schemas",
         help: "write the generated JSON Schemas to schemas/",
         run: schemas::run,
+    },
+    Verb {
+        name: "studio",
+        help: "build the studio's page into the crate that serves it; --pictures: take docs/images from it",
+        run: studio::run,
     },
     Verb {
         name: "soak",

@@ -80,7 +80,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     for part in parts() {
         bring(&part, &tools).with_context(|| format!("setting up {}", part.name))?;
     }
-    Ok(())
+    browser()
+}
+
+/// Makes sure that the browser is there in which the studio is tested.
+pub(crate) fn browser() -> Result<()> {
+    need("chromium", &["chromium"])
 }
 
 /// Brings the sentence encoder, which only `bench search` needs, and says where it is.

@@ -4,7 +4,7 @@
 //! code does not build there is nothing left to run.
 
 use crate::shell::{self, Printed};
-use crate::{paths, setup, tidy};
+use crate::{paths, setup, studio, tidy};
 use anyhow::{Result, bail};
 use std::process::Command;
 use std::time::Instant;
@@ -64,6 +64,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         let lints = ["--workspace", "--all-targets", "--", "-D", "warnings"];
         shell::run(shell::cargo(&["clippy", "--quiet"]).args(lints))
     });
+    report.check("studio's page", |_| studio::compare());
     // Tests start programs of other packages than their own; cargo builds only those of theirs.
     let built = report.check("build", |_| {
         let all_but_us = ["--workspace", "--exclude", "xtask", "--bins"];
@@ -72,6 +73,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     if built {
         report.check("tests", tests);
         report.check("doc tests", doc_tests);
+        report.check("studio", studio_tests);
     }
     if !quick {
         report.check("deny", |_| deny());
@@ -122,6 +124,19 @@ fn doc_tests(count: &mut Count) -> Result<()> {
         &mut shell::cargo(&["test", "--workspace", "--doc", "--no-fail-fast"]),
         count,
     )
+}
+
+fn studio_tests(count: &mut Count) -> Result<()> {
+    let printed = studio::test()?;
+    let lines = printed.iter().flat_map(|one| &one.lines);
+    for (number, word) in lines.filter_map(|line| studio::closing(line)).flatten() {
+        match word.as_str() {
+            "passed" => count.passed += number,
+            "failed" => count.failed += number,
+            _ => count.skipped += number,
+        }
+    }
+    studio::passed(&printed)
 }
 
 fn counted(command: &mut Command, count: &mut Count) -> Result<()> {

@@ -11,6 +11,12 @@ const LINES_MAX: usize = 600;
 /// A file longer than this is full, and listed.
 const LINES_FULL: usize = 400;
 
+/// The studio's files are smaller: one component and what belongs to it.
+const PAGE_LINES_MAX: usize = 300;
+/// The folder of the studio's page, and what it is written in.
+const PAGE: &str = "studio";
+const PAGE_KINDS: [&str; 2] = ["ts", "tsx"];
+
 /// The folders with Rust sources.
 const SOURCES: [&str; 2] = ["crates", "xtask"];
 /// The kinds of file that people write.
@@ -30,6 +36,12 @@ const WORDS: [&str; 8] = [
 ];
 
 pub(super) fn check(root: &Path, found: &mut Found) -> Result<()> {
+    sources(root, found)?;
+    page(root, found)?;
+    words(root, found)
+}
+
+fn sources(root: &Path, found: &mut Found) -> Result<()> {
     for dir in SOURCES {
         for path in paths::files(&root.join(dir), "rs")? {
             let place = paths::relative(root, &path);
@@ -57,6 +69,28 @@ pub(super) fn check(root: &Path, found: &mut Found) -> Result<()> {
             }
         }
     }
+    Ok(())
+}
+
+fn page(root: &Path, found: &mut Found) -> Result<()> {
+    for extension in PAGE_KINDS {
+        for path in paths::files(&root.join(PAGE), extension)? {
+            let place = paths::relative(root, &path);
+            let text = paths::read(&path)?;
+            if !text.starts_with("//") {
+                found.complain(&place, "must open with `//` and say why the file is there");
+            }
+            let lines = text.lines().count();
+            if lines > PAGE_LINES_MAX {
+                let says = format!("{lines} lines, {PAGE_LINES_MAX} are allowed: split it");
+                found.complain(&place, says);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn words(root: &Path, found: &mut Found) -> Result<()> {
     for extension in WRITTEN {
         for path in paths::files(root, extension)? {
             let place = paths::relative(root, &path);

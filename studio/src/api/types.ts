@@ -1,0 +1,219 @@
+// What the HTTP API says, as types. The names are the API's own.
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type Schema = { [key: string]: Json };
+
+export type About = { version: string; documents: boolean; writable: boolean; toolsets: string[] };
+
+export type Tool = {
+  name: string;
+  title?: string;
+  description?: string;
+  input_schema: Schema;
+  output_schema?: Schema;
+  source: "document" | "library";
+  document?: string;
+};
+
+export type DocumentRow = { id: string; name: string; path: string; format: string; writable: boolean; hash: string };
+export type DocumentText = DocumentRow & { text: string };
+
+export type NodeKind =
+  | "entry" | "call" | "compute" | "choose" | "wait" | "exit"
+  | "prompt" | "decision" | "terminal" | "hub";
+
+export type GraphNode = {
+  id: string;
+  kind: NodeKind;
+  label: string;
+  detail?: string;
+  notes: string[];
+  tool?: string;
+  layer?: number;
+  line?: number;
+  column?: number;
+  shape?: string;
+  /** The amendment that brought it, counted from 1. */
+  patch?: number;
+};
+
+export type GraphEdge = {
+  id: string;
+  from: string;
+  to: string;
+  label?: string;
+  kind: "default" | "error" | "labelled";
+};
+
+export type Graph = { name: string; direction: "TB" | "LR"; nodes: GraphNode[]; edges: GraphEdge[] };
+
+export type Flaw = {
+  severity: "error" | "warning";
+  code: string;
+  message: string;
+  suggestion?: string;
+  line: number;
+  column: number;
+  end_line?: number;
+  end_column?: number;
+  node?: string;
+  workflow?: string;
+};
+
+export type Checked = {
+  format: string;
+  flaws: Flaw[];
+  workflows: { name: string; input_schema: Schema; graph: Graph }[];
+  procedure?: Graph;
+};
+
+export type Edit =
+  | { op: "add_node"; after?: string; node: { id: string; kind: string; [key: string]: Json } }
+  | { op: "remove_node"; id: string }
+  | { op: "rename_node"; id: string; to: string }
+  | { op: "connect"; from: string; to: string; label?: string }
+  | { op: "disconnect"; from: string; to: string }
+  | { op: "set_field"; id: string; path: (string | number)[]; value: Json };
+
+export type Edited = { text: string; patches: { from: number; to: number; insert: string }[]; flaws: Flaw[] };
+
+export type Evaluated = { value?: Json; undefined?: boolean; tree?: WhyTree; error?: { code: string; message: string; position?: number } };
+
+export type RunStatus = string;
+
+export type RunRow = {
+  run_id: string;
+  status: RunStatus;
+  workflow: string;
+  session_id?: string | null;
+  started_ms: number;
+  updated_ms: number;
+  events: number;
+  bytes: number;
+  driven: boolean;
+};
+
+export type Question = {
+  checkpoint_id: string;
+  message?: string;
+  options: string[];
+  node?: string;
+  run_id?: string;
+  workflow?: string;
+  waits_since_ms?: number;
+  [key: string]: Json | undefined;
+};
+
+/** `when` is JSONata as text, or a JSON Logic rule. */
+export type Breakpoint = { node: string; when?: Json };
+
+export type Run = {
+  run_id: string;
+  status: RunStatus;
+  workflow: string;
+  session_id?: string | null;
+  started_ms: number;
+  updated_ms: number;
+  events: number;
+  steps: number;
+  questions: Question[];
+  outcome?: Json;
+  input?: Json;
+  forked_from?: { run_id: string; seq: number } | null;
+  parent?: { run_id: string; step: number } | null;
+  /** Whether it halts before every step. */
+  stepping?: boolean;
+  kind?: "graph" | "guided";
+  breakpoints?: Breakpoint[];
+  budget?: Json;
+};
+
+export type NodeStatus = "idle" | "running" | "succeeded" | "failed" | "skipped" | "waiting" | "retrying";
+
+export type At = {
+  seq: number;
+  at_ms: number;
+  event: string;
+  status: RunStatus;
+  nodes: { [id: string]: { status: NodeStatus; visits: number } };
+  taken: [string, string][];
+  questions: Question[];
+  scope_keys: string[];
+};
+
+/** One of a run's events, as it comes. `status` is that of the node, or of the run where it is about the run. */
+export type RunEvent = {
+  seq: number;
+  at_ms: number;
+  event: string;
+  step?: number;
+  node?: string;
+  label?: string;
+  status?: RunStatus;
+  attempt?: number;
+  item?: number;
+  by?: string;
+  message?: string;
+};
+
+/** Step, node index, status code (0 open, 1 succeeded, 2 failed, 3 waiting), started, duration, attempts, item. */
+export type TimelineStep = [number, number, number, number, number | null, number, number?];
+export type Timeline = { steps: TimelineStep[]; nodes: string[]; next?: number | null };
+
+export type WhyTree = { op?: string; text?: string; value?: Json; undefined?: boolean; children?: WhyTree[] };
+export type WhyRule = { index: number; rule: Json; language: string; label?: string; held: boolean; tree: WhyTree };
+export type Why = { rules: WhyRule[]; picked: string };
+
+/** What went over the wire; where it was not kept, as the journal tells it. */
+export type Raw = { kept: boolean; message: Json };
+
+export type StepView = {
+  step: number;
+  node: string;
+  kind: NodeKind;
+  tool?: string;
+  status: string;
+  attempts: number;
+  started_ms: number;
+  duration_ms?: number | null;
+  input?: Json;
+  expression?: Json;
+  output?: Json;
+  label?: string;
+  error?: Json;
+  retried?: Json[];
+  why?: Why;
+  request?: Raw;
+  response?: Raw;
+  stderr?: string[];
+  seqs?: { started?: number | null; finished?: number | null };
+};
+
+export type Side = { step: number; status: string; duration_ms?: number; label?: string };
+/** What differs of a step, and where in it. */
+export type Differs = { part: string; places: { at: string; first?: Json; second?: Json }[] };
+export type Pair = { node: string; visit: number; item?: number; same: boolean; left?: Side; right?: Side; parts?: Differs[] };
+export type Compared = {
+  same: boolean;
+  input: Differs["places"];
+  outcome: Differs["places"];
+  steps: Pair[];
+  more: boolean;
+};
+
+export type Walk = {
+  procedure: Graph;
+  here?: string | null;
+  path: { node: string; seq: number; at_ms: number; by_itself?: boolean; against?: string; reason?: string; evidence?: Json; slots?: Json }[];
+  todos: Json[];
+  /** `node` is where the walk stood, `target` what was asked for. */
+  refused: { seq: number; what: string; target?: string; node?: string | null; message: string }[];
+  calls: { seq: number; tool: string; node?: string | null; ok?: boolean | null }[];
+  slots: Json;
+};
+
+export type Amendments = {
+  amendments: { seq: number; by: string; added: string[]; removed?: string[]; changed?: string[] }[];
+  /** The change that a question waits for. */
+  proposed?: { checkpoint_id: string; seq: number; [key: string]: Json };
+};

@@ -1,0 +1,26 @@
+// All flaws of a text in a list; each leads to its line.
+import type { Flaw } from "../api/types";
+import { count } from "../shell/words";
+
+export function FlawList({ flaws, fresh, onGo }: { flaws: Flaw[]; fresh: boolean; onGo: (flaw: Flaw) => void }) {
+  const errors = flaws.filter((flaw) => flaw.severity === "error").length;
+  const words = flaws.length === 0 ? "No flaws." : `${count(errors, "error")}, ${count(flaws.length - errors, "warning")}.`;
+  return (
+    <section className="flaw-list" aria-label="Flaws" data-fresh={fresh}>
+      <p role="status">{fresh ? words : "Checking…"}</p>
+      <ul>
+        {flaws.map((flaw, at) => (
+          <li key={at} data-severity={flaw.severity}>
+            <button type="button" onClick={() => onGo(flaw)}>
+              <span className="sign" aria-hidden="true">
+                {flaw.severity === "error" ? "✕" : "⚠"}
+              </span>{" "}
+              {flaw.line > 0 && <span className="quiet">line {flaw.line}</span>} {flaw.node && <code>{flaw.node}</code>} {flaw.message}
+              {flaw.suggestion && <span className="quiet"> ({flaw.suggestion})</span>} <code className="quiet">{flaw.code}</code>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

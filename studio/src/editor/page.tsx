@@ -1,0 +1,108 @@
+// A document open for editing: text and graph side by side, each following the other.
+import { redo, undo } from "@codemirror/commands";
+import { useCallback, useEffect, useRef, useState } from "react";
+import { api } from "../api/client";
+import type { DocumentText, Flaw, Graph, Schema } from "../api/types";
+import { Trouble, useLoad } from "../shell/load";
+import { Bar } from "./bar";
+import { goTo, linesOf, selectLines, showLines } from "./code";
+import type { Source } from "./complete";
+import { Conflict } from "./conflict";
+import { nodeAt } from "./extent";
+import { FlawList } from "./flaw-list";
+import { spot } from "./flaws";
+import { GraphSide } from "./graph-side";
+import { lies } from "./places";
+import { isEditable } from "./raw";
+import { useChecked } from "./use-checked";
+import { useEditor, type Editor } from "./use-editor";
+import { useSave } from "./use-save";
+
+export function EditorPage({ document, onReload }: { document: DocumentText; onReload: () => void }) {
+  const source = useRef<Source>({ format: document.format, known: { nodes: [], tools: [], workflows: [] } });
+  const save = useRef(() => {});
+  const editor = useEditor(document, () => source.current, () => save.current());
+  const { view, turn } = editor;
+  const [named, setNamed] = useState<string>();
+  const judged = useChecked(document, view, turn, named);
+  const names = Object.keys(judged.graphs);
+  const workflow = named !== undefined && judged.graphs[named] ? named : names[0];
+  const graph = workflow === undefined ? undefined : judged.graphs[workflow];
+  const { selected, setSelected, onSelect } = useChosen(editor, graph);
+  const saving = useSave(document, view, turn);
+  const schema = useSchema(document.format);
+  save.current = saving.save;
+  const nodes = graph?.nodes.map((node) => node.id) ?? [];
+  source.current = { format: document.format, schema, known: { nodes, tools: toolsOf(judged.graphs), workflows: useWorkflows() } };
+  useEffect(() => setNamed(workflow), [workflow]);
+
+  const onGo = (flaw: Flaw) => {
+    if (!view) return;
+    if (flaw.workflow && judged.graphs[flaw.workflow]) setNamed(flaw.workflow);
+    if (flaw.node) setSelected(flaw.node);
+    goTo(view, spot(flaw, linesOf(view.state.doc)).from);
+  };
+  const flaws = judged.checked?.flaws ?? [];
+  return (
+    <section className="page wide editor">
+      <Bar document={document} saving={saving} names={names} workflow={workflow} onWorkflow={setNamed} onUndo={() => view && undo(view)} onRedo={() => view && redo(view)} />
+      {saving.wrong && <Trouble wrong={saving.wrong} />}
+      {saving.theirs && view && (
+        <Conflict theirs={saving.theirs} mine={view.state.sliceDoc()} onReload={() => (saving.settle(), onReload())} onOverwrite={saving.overwrite} onLater={saving.settle} />
+      )}
+      <div className="split editing">
+        <div className="text-side">
+          <div className="code" ref={editor.frame} data-testid="code" />
+          <FlawList flaws={flaws} fresh={judged.fresh} onGo={onGo} />
+        </div>
+        <div className="graph-side">
+          {judged.wrong && <Trouble wrong={judged.wrong} />}
+          {graph ? (
+            <GraphSide document={document} view={view} graph={graph} flaws={flaws} schema={schema} selected={selected} onSelect={onSelect} />
+          ) : (
+            <p className="quiet">{judged.checked ? "The graph is drawn once the text can be read." : "Checking…"}</p>
+          )}
+        </div>
+      </div>
+    </section>
+  );
+}
+
+/** The chosen node: chosen in the graph its lines are selected, and the cursor chooses the node it is in. */
+function useChosen({ view, line }: Editor, graph: Graph | undefined) {
+  const [selected, setSelected] = useState<string>();
+  useEffect(() => {
+    if (view) setSelected((before) => nodeAt(lies(view), line) ?? before);
+  }, [view, line]);
+  useEffect(() => {
+    if (view) showLines(view, selected === undefined ? undefined : lies(view)[selected]);
+  }, [view, selected, graph]);
+  const onSelect = useCallback(
+    (node: string | undefined) => {
+      setSelected(node);
+      const here = view && node !== undefined ? lies(view)[node] : undefined;
+      if (view && here) selectLines(view, here);
+    },
+    [view],
+  );
+  return { selected, setSelected, onSelect };
+}
+
+/** The schema of a format; those without one have no completion from it. */
+function useSchema(format: string): Schema | undefined {
+  const wanted = isEditable(format);
+  const loaded = useLoad(() => (wanted ? api.schema(format) : Promise.resolve({} as Schema)), [format]);
+  return wanted ? loaded.value : undefined;
+}
+
+/** The workflows that there are, to be called by name. */
+function useWorkflows(): { name: string; about?: string }[] {
+  const loaded = useLoad(() => api.tools(), []);
+  return (loaded.value?.tools ?? []).map(({ name, description }) => ({ name, about: description }));
+}
+
+/** The tools that the graphs of a document call. */
+function toolsOf(graphs: { [name: string]: Graph }): { name: string; about?: string }[] {
+  const names = new Set(Object.values(graphs).flatMap((graph) => graph.nodes.flatMap((node) => (node.tool ? [node.tool] : []))));
+  return [...names].map((name) => ({ name }));
+}

@@ -1,0 +1,140 @@
+// The chosen node beside its graph: renamed, connected, filled in, taken away.
+import { useEffect, useMemo, useState } from "react";
+import type { Edit, Graph, Json, Schema } from "../api/types";
+import { FormAround, SchemaField } from "../form/field";
+import { flawedIn } from "../form/form";
+import { FreeField } from "./free";
+import { fieldEdits, nodeSchema } from "./raw";
+
+type Fields = { [name: string]: Json };
+type Props = { graph: Graph; node: string; format: string; fields?: Fields; schema?: Schema; onEdit: (edits: Edit[]) => Promise<boolean> };
+
+export function NodePanel(props: Props) {
+  const { graph, node, onEdit } = props;
+  const shown = graph.nodes.find((one) => one.id === node);
+  if (!shown) return null;
+  return (
+    <section aria-label={`Node ${node}`}>
+      <header className="row">
+        <h2>{node}</h2>
+        <span className="tag">{shown.kind}</span>
+        <span className="grow" />
+        <button type="button" className="stop" onClick={() => void onEdit([{ op: "remove_node", id: node }])}>
+          Remove
+        </button>
+      </header>
+      <Rename key={node} node={node} onEdit={onEdit} />
+      <Ways graph={graph} node={node} onEdit={onEdit} />
+      <FieldsForm {...props} />
+    </section>
+  );
+}
+
+function Rename({ node, onEdit }: { node: string; onEdit: Props["onEdit"] }) {
+  const [name, setName] = useState(node);
+  return (
+    <form
+      className="row"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (name.trim() !== "" && name !== node) void onEdit([{ op: "rename_node", id: node, to: name.trim() }]);
+      }}
+    >
+      <label>
+        Name <input value={name} spellCheck={false} onChange={(event) => setName(event.target.value)} />
+      </label>
+      <button type="submit" disabled={name.trim() === "" || name === node}>
+        Rename
+      </button>
+    </form>
+  );
+}
+
+function Ways({ graph, node, onEdit }: { graph: Graph; node: string; onEdit: Props["onEdit"] }) {
+  const [target, setTarget] = useState("");
+  const [label, setLabel] = useState("");
+  const out = graph.edges.filter((edge) => edge.from === node);
+  return (
+    <fieldset className="group">
+      <legend>Leads to</legend>
+      <ul className="plain">
+        {out.map((edge) => (
+          <li key={edge.id} className="row">
+            <code>{edge.to}</code> {edge.label && <span className="quiet">{edge.label}</span>} {edge.kind === "error" && <span className="quiet">on error</span>}
+            <button type="button" aria-label={`Disconnect ${edge.to}`} onClick={() => void onEdit([{ op: "disconnect", from: node, to: edge.to }])}>
+              −
+            </button>
+          </li>
+        ))}
+      </ul>
+      <form
+        className="row"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void onEdit([{ op: "connect", from: node, to: target, ...(label.trim() ? { label: label.trim() } : {}) }]);
+          setTarget("");
+          setLabel("");
+        }}
+      >
+        <select aria-label="Node to connect to" value={target} onChange={(event) => setTarget(event.target.value)}>
+          <option value="">a node…</option>
+          {graph.nodes
+            .filter((one) => one.id !== node && one.kind !== "entry")
+            .map((one) => (
+              <option key={one.id}>{one.id}</option>
+            ))}
+        </select>
+        <input aria-label="Label of the way" placeholder="error, or a rule as JSON" value={label} onChange={(event) => setLabel(event.target.value)} />
+        <button type="submit" disabled={!target}>
+          Connect
+        </button>
+      </form>
+    </fieldset>
+  );
+}
+
+function FieldsForm({ node, format, fields, schema, onEdit }: Props) {
+  const [draft, setDraft] = useState<Fields>(fields ?? {});
+  const before = JSON.stringify(fields ?? {});
+  // What was changed in the text replaces what was begun here.
+  useEffect(() => setDraft(JSON.parse(before) as Fields), [node, before]);
+  const type = JSON.stringify([fields?.["type"]]);
+  const shape = useMemo(() => nodeSchema(schema, format, fields ?? {}), [schema, format, type]);
+  const around = useMemo(() => ({ root: shape ?? {}, said: {} }), [shape]);
+  if (!fields || !shape) return <p className="quiet">Its fields are changed in the text.</p>;
+  const properties = shape["properties"] as { [key: string]: Schema };
+  const edits = fieldEdits(node, fields, draft);
+  const set = (key: string, value: Json | undefined) => {
+    const next = { ...draft };
+    if (value === undefined) delete next[key];
+    else next[key] = value;
+    setDraft(next);
+  };
+  return (
+    <form
+      className="node-fields"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        const flawed = flawedIn(event.currentTarget);
+        if (flawed) flawed.focus();
+        else void onEdit(edits);
+      }}
+    >
+      <FormAround.Provider value={around}>
+        {Object.entries(properties).map(([key, inner]) => {
+          const Kind = isFree(inner) ? FreeField : SchemaField;
+          return <Kind key={`${node} ${key}`} schema={inner} name={key} pointer={`/${key}`} value={draft[key]} onChange={(value: Json | undefined) => set(key, value)} required={false} depth={4} />;
+        })}
+      </FormAround.Provider>
+      <button type="submit" className="go" disabled={edits.length === 0}>
+        Apply
+      </button>
+    </form>
+  );
+}
+
+/** Whether a field takes a text as well as something else, or whatever it is given. */
+function isFree(schema: Schema): boolean {
+  return Array.isArray(schema["type"]) || (schema["type"] === undefined && !schema["enum"] && !schema["$ref"] && !schema["properties"]);
+}

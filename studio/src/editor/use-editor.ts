@@ -1,0 +1,37 @@
+// The text editor in the page: made once for a document, and heard.
+import type { EditorView } from "@codemirror/view";
+import { useEffect, useRef, useState, type RefObject } from "react";
+import type { DocumentText } from "../api/types";
+import { makeEditor } from "./code";
+import { completion, type Source } from "./complete";
+import { places } from "./places";
+
+export type Editor = {
+  frame: RefObject<HTMLDivElement | null>;
+  view: EditorView | undefined;
+  /** Counts up with every change of the text. */
+  turn: number;
+  /** The line of the cursor. */
+  line: number;
+};
+
+export function useEditor(document: DocumentText, source: () => Source, onSave: () => void): Editor {
+  const frame = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState<EditorView>();
+  const [turn, setTurn] = useState(0);
+  const [line, setLine] = useState(1);
+  const latest = useRef({ source, onSave });
+  latest.current = { source, onSave };
+  useEffect(() => {
+    if (!frame.current) return;
+    const heard = { onText: () => setTurn((now) => now + 1), onLine: setLine, onSave: () => latest.current.onSave() };
+    const more = [places, completion(() => latest.current.source())];
+    const { text, format, writable } = document;
+    const made = makeEditor({ parent: frame.current, text, format, writable, heard, more });
+    setView(made);
+    setTurn((now) => now + 1);
+    return () => made.destroy();
+    // A document that was loaded anew is shown in an editor of its own.
+  }, [document]);
+  return { frame, view, turn, line };
+}

@@ -1,0 +1,37 @@
+// Changes made in the graph: the server says what they are in the text, and they are made there.
+import type { EditorView } from "@codemirror/view";
+import { useCallback, useState } from "react";
+import { api } from "../api/client";
+import type { DocumentText, Edit } from "../api/types";
+import { change } from "./code";
+import { inUnits } from "./flaws";
+
+/** Somebody who types meanwhile makes the answer stale; so often it is asked again. */
+const TURNS_MAX = 3;
+
+export type Edits = { wrong?: Error; edit: (edits: Edit[]) => Promise<boolean>; settle: () => void };
+
+export function useEdits(document: DocumentText, view: EditorView | undefined, workflow: string | undefined): Edits {
+  const [wrong, setWrong] = useState<Error>();
+  const edit = useCallback(
+    async (edits: Edit[]) => {
+      if (!view || edits.length === 0) return false;
+      try {
+        for (let turn = 0; turn < TURNS_MAX; turn++) {
+          const text = view.state.doc.toString();
+          const { patches } = await api.edit({ text, format: document.format, workflow, edits });
+          if (view.state.doc.toString() !== text) continue;
+          change(view, inUnits(text, patches));
+          setWrong(undefined);
+          return true;
+        }
+        throw new Error("the text changed meanwhile; try again");
+      } catch (caught) {
+        setWrong(caught as Error);
+        return false;
+      }
+    },
+    [view, document.format, workflow],
+  );
+  return { wrong, edit, settle: () => setWrong(undefined) };
+}

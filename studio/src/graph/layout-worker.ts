@@ -1,0 +1,12 @@
+// Large graphs are laid out beside the page, which stays quick meanwhile.
+import type { Graph } from "../api/types";
+import { layout } from "./layout";
+
+addEventListener("message", (event: MessageEvent<{ turn: number; graph: Graph }>) => {
+  const { turn, graph } = event.data;
+  try {
+    postMessage({ turn, laid: layout(graph) });
+  } catch (wrong) {
+    postMessage({ turn, wrong: String(wrong) });
+  }
+});

@@ -1,0 +1,103 @@
+// Where nodes and edges of a graph stand. Pure: the same graph gives the same picture.
+//
+// A node stands in the first rank that all of its inputs allow, which is its layer: what can run at
+// the same time stands side by side.
+import { graphlib, layout as place } from "@dagrejs/dagre";
+import type { Graph, GraphNode } from "../api/types";
+import type { Band, Box, Laid, Point } from "./layout-path";
+
+
+const LETTER = 7.4;
+const NODE_WIDTH_MIN = 144;
+const NODE_WIDTH_MAX = 264;
+const NODE_HEIGHT = 62;
+const MARGIN = 32;
+/** Beyond so many nodes, fewer crossings are not worth the time that finding them takes. */
+const ORDERED_MAX = 200;
+
+/** How large a node is drawn, from its words alone: nothing has to be measured. */
+export function size(node: GraphNode): { width: number; height: number } {
+  const letters = Math.max(node.label.length, (node.detail ?? node.tool ?? "").length * 0.86);
+  const width = Math.round(Math.min(NODE_WIDTH_MAX, Math.max(NODE_WIDTH_MIN, letters * LETTER + 64)));
+  return { width, height: NODE_HEIGHT };
+}
+
+/** Puts every node as early as its inputs allow. */
+function earliest(graph: graphlib.Graph): void {
+  const open = new Map<string, number>();
+  const ready: string[] = [];
+  for (const id of graph.nodes()) {
+    const count = graph.inEdges(id)?.length ?? 0;
+    open.set(id, count);
+    graph.node(id).rank = 0;
+    if (count === 0) ready.push(id);
+  }
+  for (let id = ready.pop(); id !== undefined; id = ready.pop()) {
+    const rank = graph.node(id).rank as number;
+    for (const edge of graph.outEdges(id) ?? []) {
+      const next = graph.node(edge.w);
+      next.rank = Math.max(next.rank, rank + (graph.edge(edge).minlen ?? 1));
+      const left = (open.get(edge.w) ?? 1) - 1;
+      open.set(edge.w, left);
+      if (left === 0) ready.push(edge.w);
+    }
+  }
+}
+
+/** Lays a graph out. Edges to nodes that are not there are left out. */
+export function layout(graph: Graph): Laid {
+  const drawn = new graphlib.Graph({ multigraph: true });
+  drawn.setGraph({
+    rankdir: graph.direction,
+    nodesep: 36,
+    ranksep: 34,
+    edgesep: 18,
+    marginx: MARGIN,
+    marginy: MARGIN,
+    ranker: earliest as unknown as string,
+  });
+  for (const node of graph.nodes) drawn.setNode(node.id, size(node));
+  for (const edge of graph.edges) {
+    if (!drawn.hasNode(edge.from) || !drawn.hasNode(edge.to)) continue;
+    const label = edge.label ? { width: edge.label.length * 6.6 + 10, height: 18, labelpos: "c" } : {};
+    drawn.setEdge(edge.from, edge.to, { minlen: 1, weight: edge.kind === "error" ? 1 : 2, ...label }, edge.id);
+  }
+  place(drawn, { disableOptimalOrderHeuristic: graph.nodes.length > ORDERED_MAX });
+  return read(graph, drawn);
+}
+
+function read(graph: Graph, drawn: graphlib.Graph): Laid {
+  const boxes: Laid["boxes"] = {};
+  for (const node of graph.nodes) {
+    const { x, y, width, height } = drawn.node(node.id) as Box;
+    boxes[node.id] = { x: x - width / 2, y: y - height / 2, width, height };
+  }
+  const ways: Laid["ways"] = {};
+  for (const edge of drawn.edges()) {
+    const { points, x, y } = drawn.edge(edge) as { points: Point[]; x?: number; y?: number };
+    const middle = points[Math.floor(points.length / 2)] ?? { x: 0, y: 0 };
+    ways[edge.name ?? ""] = { points, label: { x: x ?? middle.x, y: y ?? middle.y } };
+  }
+  const { width = 0, height = 0 } = drawn.graph() as { width?: number; height?: number };
+  return { boxes, ways, bands: bands(graph, boxes, width, height), width, height };
+}
+
+/** One band for each rank, across the whole picture. */
+function bands(graph: Graph, boxes: Laid["boxes"], width: number, height: number): Band[] {
+  const upright = graph.direction === "TB";
+  const ranks = new Map<number, { from: number; to: number; layer?: number }>();
+  for (const node of graph.nodes) {
+    const box = boxes[node.id];
+    if (!box) continue;
+    const [at, long] = upright ? [box.y, box.height] : [box.x, box.width];
+    const middle = Math.round(at + long / 2);
+    const rank = ranks.get(middle) ?? { from: at, to: at + long };
+    ranks.set(middle, { from: Math.min(rank.from, at), to: Math.max(rank.to, at + long), layer: rank.layer ?? node.layer });
+  }
+  const sorted = [...ranks].sort(([a], [b]) => a - b).map(([, rank]) => rank);
+  return sorted.map(({ from, to, layer }, rank) =>
+    upright
+      ? { rank, layer, x: 0, y: from - 12, width, height: to - from + 24 }
+      : { rank, layer, x: from - 12, y: 0, width: to - from + 24, height },
+  );
+}

@@ -1,0 +1,48 @@
+// The buttons beside a graph: zoom, search, and taking the picture away.
+import { useReactFlow } from "@xyflow/react";
+import type { Graph } from "../api/types";
+import { save, savePng } from "../shell/save";
+import type { Laid } from "./layout-path";
+import { mermaid } from "./mermaid";
+import { svg } from "./svg";
+import type { NodeState } from "./view";
+
+type Props = {
+  graph: Graph;
+  laid: Laid;
+  states?: { [node: string]: NodeState };
+  taken?: ReadonlySet<string>;
+  onSearch: () => void;
+};
+
+export function Tools({ graph, laid, states, taken, onSearch }: Props) {
+  const flow = useReactFlow();
+  const picture = () => svg(graph, laid, states, taken);
+  const takeAway = (kind: string) => {
+    if (kind === "mermaid") save(`${graph.name}.mmd`, mermaid(graph), "text/plain");
+    if (kind === "svg") save(`${graph.name}.svg`, picture(), "image/svg+xml");
+    if (kind === "png") void savePng(`${graph.name}.png`, picture(), laid.width, laid.height);
+  };
+  return (
+    <div className="tools" role="toolbar" aria-label="Graph">
+      <button type="button" aria-label="Zoom in" onClick={() => void flow.zoomIn()}>
+        +
+      </button>
+      <button type="button" aria-label="Zoom out" onClick={() => void flow.zoomOut()}>
+        −
+      </button>
+      <button type="button" aria-label="Show all" title="Show all (0)" onClick={() => void flow.fitView()}>
+        ⤢
+      </button>
+      <button type="button" aria-label="Find a node" title="Find a node (/)" onClick={onSearch}>
+        /
+      </button>
+      <select aria-label="Save as" value="" onChange={(event) => takeAway(event.target.value)}>
+        <option value="">Save as…</option>
+        <option value="mermaid">Mermaid</option>
+        <option value="svg">SVG</option>
+        <option value="png">PNG</option>
+      </select>
+    </div>
+  );
+}

@@ -1,0 +1,207 @@
+// A graph to look at: pan, zoom, search, arrow keys, and what a run did with it.
+import { Background, MiniMap, Panel, ReactFlow, ReactFlowProvider, useReactFlow, ViewportPortal, type Connection } from "@xyflow/react";
+import "@xyflow/react/dist/style.css";
+import { useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import type { Graph, NodeStatus } from "../api/types";
+import { isArrow, neighbour } from "./keyboard";
+import { useLaid } from "./laid";
+import type { Band, Laid } from "./layout-path";
+import { ShownEdgeView } from "./edge";
+import { ShownNodeView, type Mark, type ShownNode } from "./node";
+import { useElements } from "./elements";
+import { Search } from "./search";
+import { Tools } from "./tools";
+import { useTheme } from "../shell/theme";
+
+export type NodeState = { status: NodeStatus; visits: number };
+
+export type GraphProps = {
+  graph: Graph;
+  /** What this graph is, for those who do not see it. */
+  name: string;
+  /** How each node stands; without it the graph is shown by itself. */
+  states?: { [node: string]: NodeState };
+  /** Edges that were taken, as `from>to`. */
+  taken?: ReadonlySet<string>;
+  selected?: string;
+  onSelect?: (node: string | undefined) => void;
+  /** Enter or a double click on a node. */
+  onOpen?: (node: string) => void;
+  breakpoints?: { [node: string]: string | true };
+  onBreak?: (node: string) => void;
+  flaws?: { [node: string]: number };
+  marks?: { [node: string]: Mark };
+  remarks?: { [node: string]: string };
+  /** Set where edges can be drawn by hand. */
+  onConnect?: (from: string, to: string) => void;
+  onDelete?: (node: string) => void;
+  children?: ReactNode;
+};
+
+const nodeTypes = { shown: ShownNodeView };
+const edgeTypes = { shown: ShownEdgeView };
+
+export function GraphView(props: GraphProps) {
+  return (
+    <ReactFlowProvider>
+      <Drawn {...props} />
+    </ReactFlowProvider>
+  );
+}
+
+function Drawn(props: GraphProps) {
+  const ready = useLaid(props.graph);
+  if (!ready) return <div className="graph empty" role="status">Drawing {props.graph.nodes.length} nodes…</div>;
+  return <Canvas {...props} graph={ready.graph} laid={ready.laid} />;
+}
+
+function Canvas(props: GraphProps & { laid: Laid }) {
+  const { graph, laid, name, selected, onSelect, onOpen, onBreak, onConnect, onDelete } = props;
+  const [searching, setSearching] = useState(false);
+  const frame = useRef<HTMLElement>(null);
+  const flow = useReactFlow();
+  const { shown } = useTheme();
+  const { nodes, edges, tab } = useElements(props);
+  const reveal = useReveal(laid, frame);
+
+  // What was chosen elsewhere, in a text or on a timeline, is brought into view too.
+  useEffect(() => {
+    if (selected !== undefined) reveal(selected, false);
+  }, [selected]);
+
+  const choose = useCallback(
+    (id: string, focus = true) => {
+      onSelect?.(id);
+      reveal(id, focus);
+    },
+    [onSelect, reveal],
+  );
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.target instanceof HTMLInputElement || event.metaKey || event.ctrlKey || event.altKey) return;
+    const here = selected ?? tab;
+    if (event.key === "/") setSearching(true);
+    else if (event.key === "Escape") onSelect?.(undefined);
+    else if (event.key === "+" || event.key === "=") void flow.zoomIn();
+    else if (event.key === "-") void flow.zoomOut();
+    else if (event.key === "0") void flow.fitView();
+    else if (!here || event.target instanceof HTMLButtonElement) return;
+    else if (isArrow(event.key)) {
+      const next = selected ? neighbour(graph, laid, here, event.key) : here;
+      if (next) choose(next);
+    } else if (event.key === "Enter" || event.key === " ") {
+      choose(here);
+      onOpen?.(here);
+    } else if (event.key === "b" && onBreak) onBreak(here);
+    else if ((event.key === "Delete" || event.key === "Backspace") && onDelete && selected) onDelete(selected);
+    else return;
+    event.preventDefault();
+  };
+
+  const connect = useCallback(({ source, target }: Connection) => onConnect?.(source, target), [onConnect]);
+
+  return (
+    <section className="graph" aria-label={name} ref={frame} onKeyDown={onKeyDown} data-nodes={graph.nodes.length}>
+      <Hatch />
+      <ReactFlow
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={nodeTypes}
+        edgeTypes={edgeTypes}
+        colorMode={shown}
+        fitView
+        fitViewOptions={{ maxZoom: 1, padding: 0.08 }}
+        minZoom={0.04}
+        maxZoom={2}
+        onlyRenderVisibleElements={graph.nodes.length > 60}
+        nodesDraggable={false}
+        nodesConnectable={!!onConnect}
+        nodesFocusable={false}
+        edgesFocusable={false}
+        elementsSelectable={false}
+        disableKeyboardA11y
+        deleteKeyCode={null}
+        zoomOnDoubleClick={false}
+        proOptions={{ hideAttribution: true }}
+        onConnect={connect}
+        onNodeClick={(event, node) => {
+          const dot = event.target instanceof Element && event.target.closest("[data-break]");
+          if (onBreak && (dot || event.altKey)) onBreak(node.id);
+          else choose(node.id);
+        }}
+        onNodeDoubleClick={(_, node) => onOpen?.(node.id)}
+        onPaneClick={() => onSelect?.(undefined)}
+      >
+        <Background gap={24} size={1} />
+        {props.states && laid.bands.some((band) => band.layer !== undefined) && <Bands bands={laid.bands} />}
+        <MiniMap<ShownNode> pannable zoomable ariaLabel="Overview of the graph" nodeClassName={(node) => `mini ${node.data.live ? (node.data.status ?? "idle") : "idle"}`} />
+        <Panel position="top-left">
+          {searching && <Search graph={graph} onPick={(id) => choose(id)} onClose={() => setSearching(false)} />}
+        </Panel>
+        <Panel position="top-right">
+          <Tools graph={graph} laid={laid} states={props.states} taken={props.taken} onSearch={() => setSearching(true)} />
+        </Panel>
+        {props.children}
+      </ReactFlow>
+    </section>
+  );
+}
+
+/** Brings a node into view without changing the zoom, and gives it the focus. */
+function useReveal(laid: Laid, frame: React.RefObject<HTMLElement | null>) {
+  const { setCenter, getViewport, flowToScreenPosition } = useReactFlow();
+  const wanted = useRef<string>(undefined);
+  useEffect(() => {
+    if (!wanted.current) return;
+    const node = frame.current?.querySelector<HTMLElement>(`[data-node="${CSS.escape(wanted.current)}"]`);
+    if (node) {
+      node.focus({ preventScroll: true });
+      wanted.current = undefined;
+    }
+  });
+  return useCallback(
+    (id: string, focus: boolean) => {
+      const box = laid.boxes[id];
+      const seen = frame.current?.getBoundingClientRect();
+      if (!box || !seen) return;
+      if (focus) wanted.current = id;
+      const upper = flowToScreenPosition({ x: box.x, y: box.y });
+      const lower = flowToScreenPosition({ x: box.x + box.width, y: box.y + box.height });
+      const inside = upper.x >= seen.left && upper.y >= seen.top && lower.x <= seen.right && lower.y <= seen.bottom;
+      if (!inside) void setCenter(box.x + box.width / 2, box.y + box.height / 2, { zoom: Math.max(getViewport().zoom, 0.5) });
+    },
+    [laid, frame, setCenter, getViewport, flowToScreenPosition],
+  );
+}
+
+function Bands({ bands }: { bands: Band[] }) {
+  return (
+    <ViewportPortal>
+      {bands.map((band) => (
+        <div
+          key={band.rank}
+          className="band"
+          style={{ transform: `translate(${band.x}px, ${band.y}px)`, width: band.width, height: band.height }}
+        >
+          {band.layer !== undefined && <span>layer {band.layer}</span>}
+        </div>
+      ))}
+    </ViewportPortal>
+  );
+}
+
+/** The pattern of failed nodes. */
+function Hatch() {
+  return useMemo(
+    () => (
+      <svg width="0" height="0" className="unseen" aria-hidden="true">
+        <defs>
+          <pattern id="hatch" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+            <rect width="2" height="7" className="hatch-line" />
+          </pattern>
+        </defs>
+      </svg>
+    ),
+    [],
+  );
+}

@@ -1,0 +1,62 @@
+// A question of a run with the answers that it takes: a reason, an output of one's own, more budget.
+import { useId, useState } from "react";
+import { api } from "../api/client";
+import type { Question } from "../api/types";
+import { Trouble } from "../shell/load";
+import { BUDGET, draft, given, WORDS } from "./answer";
+
+export function Ask({ question, onAnswered }: { question: Question; onAnswered: () => void }) {
+  const [said, setSaid] = useState(() => draft(question));
+  const [wrong, setWrong] = useState<Error>();
+  const [busy, setBusy] = useState(false);
+  const id = useId();
+  const say = async (answer: string) => {
+    const sent = given(answer, said);
+    if ("wrong" in sent) return setWrong(new Error(sent.wrong));
+    setBusy(true);
+    try {
+      await api.answer(question.checkpoint_id, sent);
+      setWrong(undefined);
+      onAnswered();
+    } catch (caught) {
+      setWrong(caught as Error);
+    }
+    setBusy(false);
+  };
+  return (
+    <div className="ask" data-checkpoint={question.checkpoint_id}>
+      <p>{question.message ?? "The run waits."}</p>
+      <div className="row">
+        <label>
+          Why
+          <input value={said.why} onChange={(event) => setSaid({ ...said, why: event.target.value })} placeholder="kept with the answer" />
+        </label>
+        <label>
+          Who
+          <input value={said.by} onChange={(event) => setSaid({ ...said, by: event.target.value })} placeholder="your name" />
+        </label>
+      </div>
+      {question.options.includes("skip") && (
+        <div className="field">
+          <label htmlFor={`${id}-output`}>Output in its place (JSON)</label>
+          <textarea id={`${id}-output`} rows={3} value={said.output} onChange={(event) => setSaid({ ...said, output: event.target.value })} spellCheck={false} />
+        </div>
+      )}
+      {question.options.includes("extend") &&
+        Object.entries(said.budget).map(([field, typed]) => (
+          <label key={field}>
+            More {BUDGET[field] ?? field}
+            <input inputMode="numeric" value={typed} onChange={(event) => setSaid({ ...said, budget: { ...said.budget, [field]: event.target.value } })} />
+          </label>
+        ))}
+      <div className="row" role="group" aria-label="Answers">
+        {question.options.map((option) => (
+          <button key={option} type="button" data-answer={option} disabled={busy} title={WORDS[option]?.means} className={option === "proceed" ? "go" : option === "reject" ? "stop" : undefined} onClick={() => void say(option)}>
+            {WORDS[option]?.word ?? option}
+          </button>
+        ))}
+      </div>
+      {wrong && <Trouble wrong={wrong} />}
+    </div>
+  );
+}

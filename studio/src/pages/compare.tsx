@@ -1,0 +1,150 @@
+// Two runs side by side: what was the same, what came out otherwise.
+import { useState } from "react";
+import { api } from "../api/client";
+import type { Differs, Pair, Side } from "../api/types";
+import { stateLook } from "../graph/states";
+import { Link, to, useRouter } from "../router";
+import { Show, useLoad } from "../shell/load";
+import { count } from "../shell/words";
+import { Tree } from "../value/tree";
+
+/** So many rows are shown at once. */
+const ROWS = 200;
+/** So many places of a value that differ are shown. */
+const PLACES = 20;
+
+export function Compare() {
+  const { search, go } = useRouter();
+  const given = new URLSearchParams(search);
+  const [left, right] = [given.get("left") ?? "", given.get("right") ?? ""];
+  const pick = (side: "left" | "right", run: string) => {
+    given.set(side, run);
+    go(`${to("compare")}?${given}`, { replace: true });
+  };
+  return (
+    <section className="page">
+      <h1>Two runs compared</h1>
+      <div className="row">
+        <Pick side="left" run={left} onPick={pick} />
+        <Pick side="right" run={right} onPick={pick} />
+      </div>
+      {left && right ? <Both left={left} right={right} /> : <p className="quiet">Choose two runs.</p>}
+    </section>
+  );
+}
+
+function Pick({ side, run, onPick }: { side: "left" | "right"; run: string; onPick: (side: "left" | "right", run: string) => void }) {
+  const runs = useLoad(() => api.runs({ most: 100 }), []);
+  const known = runs.value?.runs ?? [];
+  return (
+    <label>
+      {side === "left" ? "Left" : "Right"}{" "}
+      <select value={run} onChange={(event) => onPick(side, event.target.value)}>
+        <option value="">a run…</option>
+        {run && !known.some((one) => one.run_id === run) && <option value={run}>{run}</option>}
+        {known.map((one) => (
+          <option key={one.run_id} value={one.run_id}>
+            {one.workflow} · {one.status} · {one.run_id}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function Both({ left, right }: { left: string; right: string }) {
+  const compared = useLoad(() => api.compare(left, right), [left, right]);
+  const [all, setAll] = useState(false);
+  return (
+    <Show from={compared}>
+      {(found) => {
+        const differ = found.steps.filter((step) => !step.same).length;
+        const rows = found.steps.filter((step) => all || !step.same);
+        return (
+          <>
+            <p role="status">{found.same ? "They do not differ." : `${count(differ, "step")} of ${found.steps.length} differ.`}</p>
+            <label>
+              <input type="checkbox" checked={all} onChange={(event) => setAll(event.target.checked)} /> also what is the same
+            </label>
+            <Places name="Input" places={found.input} />
+            <Places name="Outcome" places={found.outcome} />
+            <Rows rows={rows.slice(0, ROWS)} left={left} right={right} />
+            {(found.more || rows.length > ROWS) && <p className="quiet">There are more that are not shown.</p>}
+          </>
+        );
+      }}
+    </Show>
+  );
+}
+
+function Rows({ rows, left, right }: { rows: Pair[]; left: string; right: string }) {
+  if (rows.length === 0) return null;
+  return (
+    <table className="compare">
+      <thead>
+        <tr>
+          <th scope="col">Node</th>
+          <th scope="col">Left</th>
+          <th scope="col">Right</th>
+          <th scope="col">What differs</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row, index) => (
+          <tr key={index} data-same={row.same}>
+            <th scope="row">
+              {row.same ? "=" : "≠"} {row.node}
+              {row.visit > 1 && ` (visit ${row.visit})`}
+              {row.item !== undefined && ` (item ${row.item})`}
+            </th>
+            <td>
+              <OneSide run={left} side={row.left} />
+            </td>
+            <td>
+              <OneSide run={right} side={row.right} />
+            </td>
+            <td>
+              {row.parts?.map((part) => (
+                <Places key={part.part} name={part.part} places={part.places} />
+              ))}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function OneSide({ run, side }: { run: string; side?: Side }) {
+  if (!side) return <span className="quiet">not there</span>;
+  const look = stateLook(side.status === "open" ? "running" : side.status);
+  return (
+    <Link href={to("runs", run, "steps", side.step)}>
+      step {side.step} {look.sign} {look.word}
+    </Link>
+  );
+}
+
+function Places({ name, places }: { name: string; places: Differs["places"] }) {
+  if (places.length === 0) return null;
+  return (
+    <dl className="places">
+      {places.slice(0, PLACES).map((place) => (
+        <div key={place.at}>
+          <dt>
+            {name} <code>{place.at}</code>
+          </dt>
+          <dd className="first">
+            <span aria-hidden="true">− </span>
+            <Tree value={place.first} label="Left" />
+          </dd>
+          <dd className="second">
+            <span aria-hidden="true">+ </span>
+            <Tree value={place.second} label="Right" />
+          </dd>
+        </div>
+      ))}
+      {places.length > PLACES && <div className="quiet">{count(places.length - PLACES, "more place")}</div>}
+    </dl>
+  );
+}

@@ -1,0 +1,36 @@
+// What is asked of the server for an expression and its data. Pure.
+import type { Json } from "../api/types";
+import type { Given } from "./data";
+
+export type Language = "jsonata" | "jsonlogic";
+export type Asked = { language: Language; expression: Json; data?: Json; run_id?: string; seq?: number };
+
+/** The request, or why there is none yet. */
+export function asked(language: Language, expression: string, given: Given): Asked | { wrong: string } {
+  if (expression.trim() === "") return { wrong: "" };
+  const parsed = (text: string, what: string): { value: Json } | { wrong: string } => {
+    try {
+      return { value: JSON.parse(text) as Json };
+    } catch (caught) {
+      return { wrong: `${what} is no JSON: ${(caught as Error).message}` };
+    }
+  };
+  let wanted: Json = expression;
+  if (language === "jsonlogic") {
+    const rule = parsed(expression, "the rule");
+    if ("wrong" in rule) return rule;
+    wanted = rule.value;
+  }
+  if (given.from === "run") {
+    if (!given.run) return { wrong: "choose a run" };
+    return { language, expression: wanted, run_id: given.run, ...(given.seq ? { seq: Number(given.seq) } : {}) };
+  }
+  const data = parsed(given.text.trim() === "" ? "null" : given.text, "the data");
+  return "wrong" in data ? data : { language, expression: wanted, data: data.value };
+}
+
+/** Where in an expression something is wrong: line and column, from 1, by a place in letters. */
+export function lineAt(expression: string, position: number): { line: number; column: number } {
+  const before = [...expression].slice(0, position).join("").split("\n");
+  return { line: before.length, column: [...(before[before.length - 1] ?? "")].length + 1 };
+}

@@ -1,0 +1,13 @@
+// How a run stands, as a sign and a word.
+
+const SIGNS: { [status: string]: string } = {
+  running: "▸", paused: "‖", completed: "✓", failed: "✕", rejected: "⊘", aborted: "■", stalled: "!", waiting: "‖",
+};
+
+export function StatusWord({ status }: { status: string }) {
+  return (
+    <span className="status" data-status={status}>
+      <span aria-hidden="true">{SIGNS[status] ?? "•"}</span> {status}
+    </span>
+  );
+}

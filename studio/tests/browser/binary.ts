@@ -1,0 +1,99 @@
+// The real binary: `tramline studio` on a free port, over documents and data of its own.
+import { spawn, type ChildProcess } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import type { Json, Run } from "../../src/api/types";
+
+export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+export const BINARY = process.env["TRAMLINE_BIN"] ?? join(ROOT, "target/debug/tramline");
+/** A machine that is busy needs a while; one that never answers is a failure. */
+const START_MS_MAX = 30_000;
+/** A server that does what it is told, for documents that call one. */
+const UNRULY = join(dirname(BINARY), "unruly");
+
+export type Studio = {
+  /** Where the page is. */
+  url: string;
+  /** The folder with the copies of the documents. */
+  folder: string;
+  /** One request of the API. */
+  ask: <R = Json>(method: string, path: string, body?: Json) => Promise<R>;
+  /** Begins a run without the page. */
+  start: (tool: string, given: { [name: string]: Json }) => Promise<string>;
+  /** Waits until a run stands as said. */
+  until: (run: string, status: string) => Promise<Run>;
+  stop: () => Promise<void>;
+};
+
+/** Starts the studio over copies of documents, whose paths count from the root of the repository. With a token it asks for it. */
+export async function studio(documents: string[], token?: string): Promise<Studio> {
+  const folder = mkdtempSync(join(tmpdir(), "studio-test-"));
+  const copies = documents.map((path) => {
+    cpSync(join(ROOT, path), join(folder, basename(path)));
+    return basename(path);
+  });
+  mkdirSync(join(folder, "data"));
+  const child = spawn(BINARY, ["--data-dir", join(folder, "data"), "--json", "studio", "--no-open", ...copies], {
+    cwd: folder,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, RUST_BACKTRACE: "0", UNRULY, ...(token ? { TRAMLINE_TOKEN: token } : {}) },
+  });
+  const url = await address(child);
+  const ask = async <R,>(method: string, path: string, body?: Json): Promise<R> => {
+    const headers = { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) };
+    const reply = await fetch(new URL(path, url), { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+    if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${await reply.text()}`);
+    return (await reply.json()) as R;
+  };
+  return {
+    url,
+    folder,
+    ask,
+    start: async (tool, given) => (await ask<{ run_id: string }>("POST", `/api/tools/${tool}/runs`, given)).run_id,
+    until: async (run, status) => {
+      for (const end = Date.now() + START_MS_MAX; ; ) {
+        const now = await ask<Run>("GET", `/api/runs/${run}`);
+        if (now.status === status) return now;
+        if (Date.now() > end) throw new Error(`${run} is ${now.status}, not ${status}`);
+        await new Promise((done) => setTimeout(done, 50));
+      }
+    },
+    stop: () => ended(child, folder),
+  };
+}
+
+/** Where it says that it serves. */
+function address(child: ChildProcess): Promise<string> {
+  const said: string[] = [];
+  return new Promise((done, failed) => {
+    const give = (why: string) => failed(new Error(`${BINARY}: ${why}\n${said.join("\n")}`));
+    const timer = setTimeout(() => give("did not say where it serves"), START_MS_MAX);
+    child.on("error", (error) => give(error.message));
+    child.on("exit", (code) => give(`ended with ${code}`));
+    for (const stream of [child.stdout, child.stderr]) {
+      if (!stream) continue;
+      createInterface(stream).on("line", (line) => {
+        said.push(line);
+        const found = /http:\/\/[\w.:[\]]+\/studio/.exec(line);
+        if (!found) return;
+        clearTimeout(timer);
+        done(found[0]);
+      });
+    }
+  });
+}
+
+async function ended(child: ChildProcess, folder: string): Promise<void> {
+  child.removeAllListeners("exit");
+  if (child.exitCode === null) {
+    const over = new Promise((done) => child.once("exit", done));
+    child.kill("SIGTERM");
+    const late = setTimeout(() => child.kill("SIGKILL"), 5_000);
+    await over;
+    clearTimeout(late);
+  }
+  rmSync(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,41 @@
+// A real browser, and the check of a page for those who cannot see it or use no mouse.
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { AxeResults, ImpactValue } from "axe-core";
+import { join } from "node:path";
+import { chromium, type Browser, type Page, type Route } from "playwright-core";
+import { ASSETS, fileOf } from "./served";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking"];
+
+export function launch(): Promise<Browser> {
+  return chromium.launch({ executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium", args: FLAGS });
+}
+
+/** Takes the page from where it was built, so that the binary need not be built after each change of it. */
+function fromFolder(route: Route): Promise<void> {
+  return route.fulfill({ path: join(ASSETS, fileOf(new URL(route.request().url()).pathname)) });
+}
+
+/** A new page whose errors fail the test that asks for `errors`. */
+export async function open(browser: Browser, path: string, dark = false): Promise<{ page: Page; errors: string[] }> {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: dark ? "dark" : "light", reducedMotion: "reduce" });
+  if (process.env["STUDIO_FROM_FOLDER"]) await context.route(/\/studio(\/|$)/, fromFolder);
+  const page = await context.newPage();
+  const errors: string[] = [];
+  page.on("pageerror", (error) => errors.push(String(error)));
+  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+  await page.goto(path);
+  return { page, errors };
+}
+
+/** What axe finds that is serious or worse, in words. */
+export async function barriers(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const found = (await page.evaluate("axe.run(document, { resultTypes: ['violations'] })")) as AxeResults;
+  const grave: ImpactValue[] = ["serious", "critical"];
+  return found.violations
+    .filter((violation) => grave.includes(violation.impact ?? null))
+    .map((violation) => `${violation.id}: ${violation.help}: ${violation.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`);
+}

@@ -1,0 +1,139 @@
+// Beginning runs with the form, the inbox, the list of runs: in the real browser against the real binary.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { studio, type Studio } from "./binary";
+import { barriers, launch, open } from "./chromium";
+
+let browser: Browser;
+let tram: Studio;
+beforeAll(async () => {
+  browser = await launch();
+  tram = await studio(["examples/graphs/switch.yaml", "examples/graphs/approval.yaml", "examples/graphs/parallel.yaml"]);
+});
+afterAll(async () => {
+  await tram?.stop();
+  await browser?.close();
+});
+
+const said = (page: Page, words: string) => page.locator(".run-head .status", { hasText: words }).waitFor();
+
+test("a workflow is run with its form, and the input is remembered", async () => {
+  const { page, errors } = await open(browser, `${tram.url}/tools/choose_shipping`);
+  await page.getByLabel(/^weight_kg/).fill("25");
+  await page.getByLabel(/^urgent/).selectOption("no");
+  expect(await barriers(page)).toEqual([]);
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.waitForURL(/\/runs\/run_/);
+  await said(page, "completed");
+  await page.locator('[data-node="freight"][data-status="succeeded"]').waitFor();
+  // The same browser offers what was given before.
+  await page.goto(`${tram.url}/tools/choose_shipping`);
+  await page.getByLabel("As before").selectOption({ index: 1 });
+  expect(await page.getByLabel(/^weight_kg/).inputValue()).toBe("25");
+  expect(await page.getByLabel(/^urgent/).inputValue()).toBe("false");
+  await page.getByRole("button", { name: "Forget them" }).click();
+  expect(await page.getByLabel("As before").count()).toBe(0);
+  expect(errors).toEqual([]);
+  await page.context().close();
+});
+
+test("what the server refuses is told at its field", async () => {
+  const { page } = await open(browser, `${tram.url}/tools/choose_shipping`);
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.locator('[data-pointer="/weight_kg"] .wrong').waitFor();
+  await page.getByLabel(/^weight_kg/).fill("-3");
+  expect(await page.locator('[data-pointer="/weight_kg"] .hint').textContent()).toBe("more than 0");
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await expect.poll(() => page.locator('[data-pointer="/weight_kg"] .wrong').textContent(), { timeout: 15_000 }).toContain("-3");
+  expect(await barriers(page)).toEqual([]);
+  await page.context().close();
+});
+
+test("an input is given as JSON, with breakpoints and a halt at the start", async () => {
+  const { page } = await open(browser, `${tram.url}/tools/choose_shipping`);
+  await page.getByRole("button", { name: "JSON", exact: true }).click();
+  await page.getByLabel("Input as JSON").fill('{"weight_kg": 2');
+  await page.getByText(/JSON/).last().waitFor();
+  await page.getByLabel("Input as JSON").fill('{"weight_kg": 2}');
+  await page.getByText("How it runs").click();
+  await page.getByLabel("halt before the first step").check();
+  await page.getByRole("button", { name: "Add a breakpoint" }).click();
+  await page.getByLabel("Node of breakpoint 1").fill("parcel");
+  expect(await barriers(page)).toEqual([]);
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await said(page, "paused");
+  await page.getByRole("button", { name: "Continue" }).click();
+  await page.locator('[data-node="parcel"][data-status="waiting"]').waitFor();
+  await page.context().close();
+});
+
+test("a list of numbers is put together item by item", async () => {
+  const { page } = await open(browser, `${tram.url}/tools/summarize`);
+  await page.getByRole("textbox", { name: "numbers 1" }).fill("4");
+  await page.getByRole("button", { name: "Add to numbers" }).click();
+  await page.getByRole("textbox", { name: "numbers 2" }).fill("8");
+  expect(await barriers(page)).toEqual([]);
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await said(page, "completed");
+  expect(await page.getByRole("group", { name: "Outcome" }).textContent()).toContain("12");
+  await page.context().close();
+});
+
+test("the inbox shows a question as it comes and takes the answer", async () => {
+  const { page, errors } = await open(browser, `${tram.url}/inbox`);
+  await page.locator("h1").waitFor();
+  const run = await tram.start("write_note", { input: { path: "note.txt", text: "Leave at nine." } });
+  const card = page.locator(".cards > li", { hasText: "write_note" });
+  await card.waitFor();
+  expect(await barriers(page)).toEqual([]);
+  await card.getByLabel("Why").fill("agreed");
+  await card.getByRole("button", { name: "Go on" }).click();
+  await card.waitFor({ state: "detached" });
+  await tram.until(run, "completed");
+  expect(readFileSync(join(tram.folder, "note.txt"), "utf8")).toBe("Leave at nine.\n");
+  expect(errors).toEqual([]);
+  await page.context().close();
+});
+
+test("runs are searched, narrowed and compared, and the address says how", async () => {
+  const one = await tram.start("choose_shipping", { input: { weight_kg: 1 }, session_id: "monday" });
+  const other = await tram.start("choose_shipping", { input: { weight_kg: 30 } });
+  await tram.until(one, "completed");
+  await tram.until(other, "completed");
+  const { page } = await open(browser, `${tram.url}/runs`);
+  await page.locator(`tr[data-run="${other}"]`).waitFor();
+  await page.getByLabel("Session").fill("monday");
+  await page.locator(`tr[data-run="${other}"]`).waitFor({ state: "detached" });
+  await page.locator(`tr[data-run="${one}"]`).waitFor();
+  expect(page.url()).toContain("session=monday");
+  await page.getByRole("button", { name: "paused" }).click();
+  await page.getByText("No run fits.").waitFor();
+  expect(page.url()).toContain("status=paused");
+  await page.getByRole("button", { name: "Show all" }).click();
+  await page.getByLabel(`Pick ${one} to compare`).check();
+  await page.getByLabel(`Pick ${other} to compare`).check();
+  expect(await barriers(page)).toEqual([]);
+  await page.getByRole("link", { name: "Compare the two" }).click();
+  await page.getByText(/steps? of \d+ differ/).waitFor();
+  await page.context().close();
+});
+
+test("a run is taken away as a file and brought in again", async () => {
+  const run = await tram.start("choose_shipping", { input: { weight_kg: 3 } });
+  await tram.until(run, "completed");
+  const { page } = await open(browser, `${tram.url}/runs`);
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: `Export ${run}` }).click()]);
+  const path = join(tram.folder, "taken.run.json");
+  await file.saveAs(path);
+  await page.getByLabel("File of a run").setInputFiles(path);
+  await page.waitForURL((url) => /\/runs\/run_/.test(url.pathname) && !url.pathname.includes(run));
+  await said(page, "completed");
+  await page.locator('[data-node="parcel"][data-status="succeeded"]').waitFor();
+  writeFileSync(path, "{}");
+  await page.goto(`${tram.url}/runs`);
+  await page.getByLabel("File of a run").setInputFiles(path);
+  await page.getByRole("alert").waitFor();
+  await page.context().close();
+});

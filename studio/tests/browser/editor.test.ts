@@ -1,0 +1,184 @@
+// Text and graph side by side in the real browser against the real binary: flaws, edits, saving.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { studio, type Studio } from "./binary";
+import { barriers, launch, open } from "./chromium";
+
+let browser: Browser;
+let tram: Studio;
+beforeAll(async () => {
+  browser = await launch();
+  tram = await studio(["examples/graphs/switch.yaml", "examples/dags/reading.json", "examples/sop/retail/retail.md"]);
+});
+afterAll(async () => {
+  await tram?.stop();
+  await browser?.close();
+});
+
+const text = (page: Page) => page.locator(".cm-content");
+const flaws = (page: Page) => page.getByRole("region", { name: "Flaws" });
+const file = () => join(tram.folder, "switch.yaml");
+const edit = (page: Page) => page.getByRole("region", { name: /^Node / });
+
+async function opened(id: string, dark = false): Promise<{ page: Page; errors: string[] }> {
+  const found = await open(browser, `${tram.url}/documents/${id}`, dark);
+  await found.page.waitForSelector(".node");
+  await flaws(found.page).getByText("No flaws.").waitFor();
+  return found;
+}
+
+/** Puts the cursor at the end of the first line that holds the words. */
+async function cursor(page: Page, words: string): Promise<void> {
+  const line = text(page).locator(".cm-line", { hasText: words }).first();
+  await line.scrollIntoViewIfNeeded();
+  await line.click();
+  await page.keyboard.press("End");
+}
+
+test("a flaw stands on its line, in the list and on its node, and goes when it is mended", async () => {
+  const { page, errors } = await opened("switch.yaml");
+  expect(await barriers(page)).toEqual([]);
+  await cursor(page, "next: choose");
+  await page.keyboard.type("x");
+  await flaws(page).locator("li", { hasText: "choosex" }).first().waitFor();
+  await page.locator('[data-node="entry"] .flaws').waitFor();
+  await page.locator(".cm-lint-marker-error").first().waitFor();
+  expect(await barriers(page)).toEqual([]);
+  // The list leads to the line.
+  await flaws(page).getByRole("button").first().click();
+  await page.keyboard.press("End");
+  await page.keyboard.press("Backspace");
+  await flaws(page).getByText("No flaws.").waitFor();
+  expect(await page.locator(".node .flaws").count()).toBe(0);
+  expect(errors).toEqual([]);
+  await page.context().close();
+});
+
+test("a node leads to its lines and a line to its node", async () => {
+  const { page } = await opened("switch.yaml");
+  await page.locator('[data-node="abroad"]').click();
+  await page.locator(".cm-node-lines", { hasText: "id: abroad" }).waitFor();
+  await cursor(page, "id: express");
+  await page.locator('[data-node="express"][data-chosen]').waitFor();
+  await page.context().close();
+});
+
+test("what could stand there is offered while somebody types", async () => {
+  const { page } = await opened("switch.yaml");
+  await cursor(page, "next: parcel");
+  for (let at = 0; at < "parcel".length; at++) await page.keyboard.press("Backspace");
+  await page.keyboard.press("Control+Space");
+  await page.locator(".cm-tooltip-autocomplete li", { hasText: "freight" }).waitFor();
+  await page.locator(".cm-tooltip-autocomplete li", { hasText: "parcel" }).click();
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("joi");
+  await page.locator(".cm-tooltip-autocomplete li", { hasText: "join" }).first().click();
+  await text(page).getByText("join:").first().waitFor();
+  await page.context().close();
+});
+
+test("an edit in the graph is a small change of the text, and undo takes it back", async () => {
+  const { page } = await opened("switch.yaml");
+  const before = readFileSync(file(), "utf8");
+  await page.locator('[data-node="parcel"]').click();
+  await edit(page).getByLabel("Name", { exact: true }).fill("small_parcel");
+  await edit(page).getByRole("button", { name: "Rename" }).click();
+  await page.locator('[data-node="small_parcel"]').waitFor();
+  await flaws(page).getByText("No flaws.").waitFor();
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("saved", { exact: true }).waitFor();
+  const lines = before.split("\n");
+  const changed = readFileSync(file(), "utf8").split("\n").filter((line, at) => line !== lines[at]);
+  expect(changed.length).toBeGreaterThan(1);
+  expect(changed.every((line) => line.includes("small_parcel"))).toBe(true);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.locator('[data-node="parcel"]').waitFor();
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("saved", { exact: true }).waitFor();
+  expect(readFileSync(file(), "utf8")).toBe(before);
+  await page.context().close();
+});
+
+test("nodes are added, connected, filled in, disconnected and removed in the graph", async () => {
+  const { page } = await opened("switch.yaml");
+  const before = await tram.ask<{ text: string }>("GET", "/api/documents/switch.yaml");
+  await page.locator('[data-node="parcel"]').click();
+  await page.getByRole("textbox", { name: "New node" }).fill("label");
+  await page.getByLabel("Kind of the new node").selectOption("compute");
+  await page.getByLabel("Expression").fill('"label"');
+  await page.getByRole("button", { name: "Add after parcel" }).click();
+  await page.locator('[data-node="label"]').waitFor();
+  await page.locator('[data-node="label"]').click();
+  await edit(page).getByRole("heading", { name: "label" }).waitFor();
+  await edit(page).getByLabel("Node to connect to").selectOption("freight");
+  await edit(page).getByRole("button", { name: "Connect", exact: true }).click();
+  await page.locator('[data-edge="label>freight"]').waitFor({ state: "attached" });
+  await edit(page).getByRole("button", { name: "Disconnect freight" }).click();
+  await page.locator('[data-edge="label>freight"]').waitFor({ state: "detached" });
+  await edit(page).getByLabel("description").fill("Prints a label.");
+  await edit(page).getByRole("button", { name: "Apply" }).click();
+  await text(page).getByText("Prints a label.").waitFor();
+  expect(await barriers(page)).toEqual([]);
+  await page.locator('[data-node="label"]').click();
+  await page.keyboard.press("Delete");
+  await page.locator('[data-node="label"]').waitFor({ state: "detached" });
+  expect((await tram.ask<{ text: string }>("GET", "/api/documents/switch.yaml")).text).toBe(before.text);
+  await page.context().close();
+});
+
+test("a way is drawn with the mouse", async () => {
+  const { page } = await opened("switch.yaml");
+  const middle = async (place: string) => {
+    const box = (await page.locator(place).boundingBox())!;
+    return [box.x + box.width / 2, box.y + box.height / 2] as const;
+  };
+  await page.locator('[data-node="express"]').hover();
+  await page.mouse.move(...(await middle('[data-node="express"] .react-flow__handle.source')));
+  await page.mouse.down();
+  await page.mouse.move(...(await middle('[data-node="freight"] .react-flow__handle.target')), { steps: 8 });
+  await page.mouse.up();
+  await page.locator('[data-edge="express>freight"]').waitFor({ state: "attached" });
+  await text(page).getByText("[exit, freight]").waitFor();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.locator('[data-edge="express>freight"]').waitFor({ state: "detached" });
+  await page.context().close();
+});
+
+test("a file that changed meanwhile is not overwritten unseen", async () => {
+  const { page } = await opened("switch.yaml");
+  const theirs = readFileSync(file(), "utf8").replace("title: Shipping", "title: Sending");
+  writeFileSync(file(), theirs);
+  await cursor(page, "id: express");
+  await page.keyboard.type(" # quick");
+  await page.getByRole("button", { name: "Save" }).click();
+  const asked = page.getByRole("alertdialog");
+  await asked.waitFor();
+  expect(await asked.locator('[data-kind="gone"]').first().textContent()).toContain("title: Sending");
+  expect(await asked.locator('[data-kind="new"]').first().textContent()).toContain("title: Shipping");
+  expect(await barriers(page)).toEqual([]);
+  expect(readFileSync(file(), "utf8")).toBe(theirs);
+  await asked.getByRole("button", { name: "Overwrite the file" }).click();
+  await asked.waitFor({ state: "detached" });
+  expect(readFileSync(file(), "utf8")).toContain("id: express # quick");
+  // The other way: what the file holds is taken.
+  writeFileSync(file(), theirs);
+  await cursor(page, "id: express");
+  await page.keyboard.type("er");
+  await page.getByRole("button", { name: "Save" }).click();
+  await asked.getByRole("button", { name: "Take the file’s text" }).click();
+  await text(page).getByText("title: Sending").waitFor();
+  await page.context().close();
+});
+
+test("other formats open too, also in the dark", async () => {
+  const dag = await opened("reading.json", true);
+  expect(await barriers(dag.page)).toEqual([]);
+  await dag.page.context().close();
+  const { page } = await open(browser, `${tram.url}/documents/retail.md`, true);
+  await page.waitForSelector(".node");
+  await page.locator(".node").nth(2).click();
+  expect(await barriers(page)).toEqual([]);
+  await page.context().close();
+});

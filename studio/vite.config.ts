@@ -1,0 +1,28 @@
+// How the page is built: into the crate that serves it, the same bytes on every machine.
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+import { compressed } from "./build/compressed.ts";
+import { notices } from "./build/notices.ts";
+
+/** Where the binary takes the page from; `STUDIO_OUT` builds elsewhere, to compare. */
+const out = process.env.STUDIO_OUT ?? "../crates/tramline-web/assets";
+/** Where `npm run dev` finds a running `tramline studio`. */
+const served = process.env.STUDIO_API ?? "http://127.0.0.1:8080";
+
+const bundled = notices();
+
+export default defineConfig({
+  base: "/studio/",
+  plugins: [react(), bundled.written, compressed()],
+  build: {
+    outDir: out,
+    emptyOutDir: true,
+    target: "es2022",
+    sourcemap: false,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    rolldownOptions: { checks: { bundlerTimings: false } },
+  },
+  worker: { format: "es", plugins: () => [bundled.seen] },
+  server: { proxy: { "/api": { target: served, changeOrigin: true } } },
+});

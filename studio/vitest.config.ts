@@ -1,0 +1,4 @@
+// The pure parts, without a browser.
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({ test: { include: ["tests/*.test.ts"], environment: "node" } });

@@ -1,0 +1,6 @@
+// The pictures of the documentation, taken from the page as it is.
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: { include: ["tests/browser/pictures.ts"], environment: "node", fileParallelism: false, testTimeout: 120_000, hookTimeout: 60_000 },
+});
