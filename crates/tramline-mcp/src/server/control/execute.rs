@@ -33,7 +33,7 @@ pub(super) async fn execute(means: &Means, tool: &str, arguments: &Value) -> Res
         (None, Some(wish)) => match intent::suggest(means, wish, arguments).await? {
             intent::Suggested::Ready(document, told) => {
                 plan = Some(told);
-                document
+                *document
             }
             intent::Suggested::Told(told) => return Ok(Came::Stands(told)),
         },

@@ -18,7 +18,7 @@ const ASK_MAX: Duration = Duration::from_secs(15);
 /// What became of a wish.
 pub(super) enum Suggested {
     /// A DAG with nothing open about it, and why it is so.
-    Ready(Document, Map),
+    Ready(Box<Document>, Map),
     /// A suggestion for the caller to complete.
     Told(Map),
 }
@@ -42,7 +42,7 @@ pub(super) async fn suggest(
     }
     let dag = Value::object([("tasks", plan.tasks.clone())]);
     let document = read::dag(means, &dag).await?;
-    Ok(Suggested::Ready(document, why::of(&plan)))
+    Ok(Suggested::Ready(Box::new(document), why::of(&plan)))
 }
 
 /// What a model makes of a wish, if there is one and nothing about its plan is open.
