@@ -21,6 +21,8 @@ export default defineConfig({
     sourcemap: false,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // The editor is large and loaded when a document is opened.
+    chunkSizeWarningLimit: 1_000,
     rolldownOptions: { checks: { bundlerTimings: false } },
   },
   worker: { format: "es", plugins: () => [bundled.seen] },
