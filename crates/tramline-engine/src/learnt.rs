@@ -7,7 +7,7 @@ mod words;
 
 pub use words::keepable;
 
-use crate::planner::{EXECUTIONS_MAX, Execution, Past};
+use crate::planner::{PRECEDENTS_MAX, Past, Precedent};
 use crate::seams::{Store, StoreFault};
 use crate::search::fingerprint;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ const KIND: &str = "learnt";
 /// What others learnt is read again after so long.
 const READ_EVERY: Duration = Duration::from_secs(30);
 /// So many go at once when the table is full, so that it is not sorted anew for each one.
-const LET_GO: usize = EXECUTIONS_MAX / 20;
+const LET_GO: usize = PRECEDENTS_MAX / 20;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Kept {
@@ -61,7 +61,7 @@ impl Learnt {
         self.on
     }
 
-    /// The past executions that plans are made from: none where learning is switched off.
+    /// The precedents that plans are made from: none where learning is switched off.
     pub async fn past(&self) -> Result<Arc<Past>, StoreFault> {
         match self.on {
             true => self.known().await,
@@ -69,32 +69,32 @@ impl Learnt {
         }
     }
 
-    /// The past executions that are kept, whether they are used or not.
+    /// The precedents that are kept, whether they are used or not.
     pub async fn known(&self) -> Result<Arc<Past>, StoreFault> {
         self.refresh().await?;
         Ok(Arc::clone(&self.held().past))
     }
 
     /// Learns from a run that ended well.
-    pub async fn learn(&self, execution: Execution, at_ms: i64) -> Result<(), StoreFault> {
-        if !self.on || execution.tools.is_empty() || !execution.intent.contains(char::is_alphabetic)
+    pub async fn learn(&self, precedent: Precedent, at_ms: i64) -> Result<(), StoreFault> {
+        if !self.on || precedent.tools.is_empty() || !precedent.intent.contains(char::is_alphabetic)
         {
             return Ok(());
         }
         self.refresh().await?;
         let text = format!(
             "{}\n{:?}\n{:?}",
-            execution.intent, execution.tools, execution.edges
+            precedent.intent, precedent.tools, precedent.edges
         );
         let key = format!("{:032x}", fingerprint("", &text));
-        let kept = self.add_up(&key, &execution, at_ms).await?;
+        let kept = self.add_up(&key, &precedent, at_ms).await?;
         let full = {
             let mut held = self.held();
             let known = held.all.insert(key, kept).is_some();
             if !known {
-                Arc::make_mut(&mut held.past).put(&execution);
+                Arc::make_mut(&mut held.past).put(&precedent);
             }
-            held.all.len() > EXECUTIONS_MAX
+            held.all.len() > PRECEDENTS_MAX
         };
         match full {
             true => self.let_go().await,
@@ -102,7 +102,7 @@ impl Learnt {
         }
     }
 
-    async fn add_up(&self, key: &str, one: &Execution, at_ms: i64) -> Result<Kept, StoreFault> {
+    async fn add_up(&self, key: &str, one: &Precedent, at_ms: i64) -> Result<Kept, StoreFault> {
         loop {
             let seen = self.store.get(KIND, key).await?;
             let before = decode(seen.as_deref()).map_or(0, |kept| kept.count);
@@ -128,7 +128,7 @@ impl Learnt {
             all.map(|(key, kept)| (kept.last_ms, key.clone())).collect()
         };
         by_age.sort();
-        by_age.truncate(by_age.len().saturating_sub(EXECUTIONS_MAX - LET_GO));
+        by_age.truncate(by_age.len().saturating_sub(PRECEDENTS_MAX - LET_GO));
         let keys: Vec<String> = by_age.into_iter().map(|(_, key)| key).collect();
         self.drop_all(&keys).await
     }
@@ -193,7 +193,7 @@ impl Learnt {
 }
 
 fn past(all: &BTreeMap<String, Kept>) -> Past {
-    Past::new(all.values().map(|kept| Execution {
+    Past::new(all.values().map(|kept| Precedent {
         intent: kept.intent.clone(),
         tools: kept.tools.clone(),
         edges: kept.edges.clone(),

@@ -1,7 +1,7 @@
 //! A wish as tasks: which tools it needs, in which order, with which arguments, and how sure that is.
 //!
 //! Pure and without a model: the same wish over the same tools and the same past gives the same plan.
-//! Search finds tools, the nearest past executions vote, gaps are filled backwards through what outputs can
+//! Search finds tools, the nearest precedents vote, gaps are filled backwards through what outputs can
 //! give, and what data, past orders and the wish's own clauses say makes the order. `docs/planning.md`
 //! tells it all.
 
@@ -26,7 +26,7 @@ mod weights;
 mod words;
 
 pub use found::{Found, HITS};
-pub use past::{EXECUTIONS_MAX, Execution, Past};
+pub use past::{PRECEDENTS_MAX, Past, Precedent};
 pub use rank::{near, rank};
 pub use signs::{SIGNS, Signs};
 
@@ -105,7 +105,7 @@ pub struct Reason {
     pub task: Str,
     /// What speaks for it, in words.
     pub why: Vec<String>,
-    /// Its share of the votes of past executions.
+    /// Its share of the votes of precedents.
     pub vote: f64,
     /// Tools that may have been meant instead, with what speaks for each.
     pub instead: Vec<(ToolName, f64)>,

@@ -168,9 +168,12 @@ const RULES: &[Rule] = &[
         name: "tramline-bench",
         below: &[
             "tramline",
+            "tramline-core",
             "tramline-embed",
             "tramline-engine",
             "tramline-expr",
+            "tramline-mcp",
+            "tramline-store",
         ],
         vendors: &[SQLITE, "clap"],
         words: &[],

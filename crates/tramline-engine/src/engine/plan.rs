@@ -3,7 +3,7 @@
 use super::{Engine, Inner};
 use crate::fault::Fault;
 use crate::learnt::Learnt;
-use crate::planner::{Ask, Done, Execution, Plan, propose};
+use crate::planner::{Ask, Done, Plan, Precedent, propose};
 use std::collections::{BTreeMap, BTreeSet};
 use tramline_core::Value;
 use tramline_core::ids::ToolName;
@@ -69,7 +69,7 @@ impl Inner {
 }
 
 /// What a workflow calls, each after all that it waits for.
-fn executed(workflow: &Workflow) -> Execution {
+fn executed(workflow: &Workflow) -> Precedent {
     let called = workflow.nodes.iter().filter_map(|node| match &node.action {
         Action::Call { tool, .. } if tool.tool != SUMMARY => Some((&node.id, tool)),
         Action::Call { .. }
@@ -107,13 +107,13 @@ fn executed(workflow: &Workflow) -> Execution {
         let (from, to) = (places.get(from)?, places.get(to)?);
         (from < to).then_some((*from, *to))
     });
-    Execution {
+    Precedent {
         edges: linked.collect(),
         tools: order
             .iter()
             .map(|at| called[*at].1.to_string().into())
             .collect(),
         count: 1,
-        ..Execution::default()
+        ..Precedent::default()
     }
 }

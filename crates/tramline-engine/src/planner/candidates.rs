@@ -1,4 +1,4 @@
-//! Plans that may be meant: those of the nearest past executions and their neighbours, those of the tools
+//! Plans that may be meant: those of the nearest precedents and their neighbours, those of the tools
 //! that were found, and what the wish's clauses say one after the other.
 
 use super::scene::{Place, Scene};
@@ -33,7 +33,7 @@ pub(super) fn all(scene: &Scene<'_>, by_clauses: &[Place]) -> Vec<Vec<Place>> {
     all.into_iter().collect()
 }
 
-/// The plans of past executions with their shares of the votes, most first.
+/// The plans of precedents with their shares of the votes, most first.
 pub(super) fn shares(scene: &Scene<'_>) -> Vec<(Vec<Place>, f64)> {
     let mut found: Vec<(Vec<Place>, f64)> = Vec::new();
     for voter in &scene.voters {

@@ -4,7 +4,7 @@ use super::draft::{Draft, Giver};
 use super::scene::{Place, Scene};
 use tramline_core::{Str, Value};
 
-/// A pair that waited for each other in so many of the executions that have both is an edge.
+/// A pair that waited for each other in so many of the precedents that have both is an edge.
 const USUAL: f64 = 0.5;
 /// So often two were seen together before it counts that neither waited.
 const SEEN_MIN: u32 = 2;
@@ -14,7 +14,7 @@ const SEEN_MIN: u32 = 2;
 pub(super) enum Because {
     /// It needs what the other gives.
     Gives(Vec<Str>),
-    /// So it was in this share of the past executions that have both.
+    /// So it was in this share of the precedents that have both.
     Usual(f64),
     /// The wish says them in this order.
     Said,
@@ -49,7 +49,7 @@ fn given(draft: &Draft, other: usize) -> Vec<Str> {
     given.map(|(name, ..)| name.clone()).collect()
 }
 
-/// In what share of past executions one waited for the other, of those that have both in this order: the
+/// In what share of precedents one waited for the other, of those that have both in this order: the
 /// nearest ones, or else all.
 fn usual(scene: &Scene<'_>, one: &Draft, other: &Draft) -> Option<f64> {
     let (from, to) = (one.place?, other.place?);

@@ -1,4 +1,4 @@
-//! What was done before for which intent: past executions, ready to be asked for the nearest ones.
+//! What was done before for which intent: precedents, ready to be asked for the nearest ones.
 //!
 //! Pure: no clock, no store. Words count by what they tell of tools: one that
 //! is said only where a certain tool is used tells much, one that is said everywhere tells nothing.
@@ -7,18 +7,18 @@ use crate::search::said;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tramline_core::Str;
 
-/// So many past executions are held; whoever keeps them lets the oldest go first.
-pub const EXECUTIONS_MAX: usize = 5_000;
-/// So many tools of one execution count: longer ones are programs, and vote for nothing.
+/// So many precedents are held; whoever keeps them lets the oldest go first.
+pub const PRECEDENTS_MAX: usize = 5_000;
+/// So many tools of one precedent count: longer ones are programs, and vote for nothing.
 const TOOLS_MAX: usize = 16;
 /// How many more uses a word needs before what is seen of it outweighs what holds of all words.
 const DOUBT: f64 = 3.0;
-/// What every word tells at least: where all executions are alike, words still tell how near a wish is.
+/// What every word tells at least: where all precedents are alike, words still tell how near a wish is.
 const LEAST: f64 = 0.1;
 
 /// What was done for an intent, with success.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Execution {
+pub struct Precedent {
     /// What was wanted, in words that can be kept.
     pub intent: Str,
     /// What was called, each after all that it waited for.
@@ -48,7 +48,7 @@ struct Word {
     weight: f32,
 }
 
-/// Past executions.
+/// Precedents.
 #[derive(Clone, Debug, Default)]
 pub struct Past {
     rows: Vec<Row>,
@@ -64,11 +64,11 @@ pub struct Past {
 }
 
 impl Past {
-    /// These executions, the same whatever order they come in.
-    pub fn new(executions: impl IntoIterator<Item = Execution>) -> Self {
-        let mut all: Vec<Execution> = executions.into_iter().collect();
+    /// These precedents, the same whatever order they come in.
+    pub fn new(precedents: impl IntoIterator<Item = Precedent>) -> Self {
+        let mut all: Vec<Precedent> = precedents.into_iter().collect();
         all.sort_by(|a, b| (&a.intent, &a.tools).cmp(&(&b.intent, &b.tools)));
-        all.truncate(EXECUTIONS_MAX);
+        all.truncate(PRECEDENTS_MAX);
         let mut past = Self::default();
         for one in &all {
             past.add(one);
@@ -78,9 +78,9 @@ impl Past {
     }
 
     /// One more, which is known from now on.
-    pub fn put(&mut self, execution: &Execution) {
-        if self.rows.len() < EXECUTIONS_MAX {
-            self.add(execution);
+    pub fn put(&mut self, precedent: &Precedent) {
+        if self.rows.len() < PRECEDENTS_MAX {
+            self.add(precedent);
             self.weigh();
         }
     }
@@ -95,11 +95,11 @@ impl Past {
         self.rows.is_empty()
     }
 
-    fn add(&mut self, execution: &Execution) {
-        if execution.tools.is_empty() || execution.tools.len() > TOOLS_MAX {
+    fn add(&mut self, precedent: &Precedent) {
+        if precedent.tools.is_empty() || precedent.tools.len() > TOOLS_MAX {
             return;
         }
-        let named = execution.tools.iter();
+        let named = precedent.tools.iter();
         let tools: Vec<ToolNo> = named.map(|name| self.tool_number(name)).collect();
         let row = self.rows.len() as u32;
         let distinct: BTreeSet<ToolNo> = tools.iter().copied().collect();
@@ -107,9 +107,9 @@ impl Past {
             self.used[*tool as usize] += 1;
             self.uses += 1;
         }
-        self.count_orders(&tools, &execution.edges);
+        self.count_orders(&tools, &precedent.edges);
         let mut said_often: BTreeMap<u32, f32> = BTreeMap::new();
-        for word in said(&execution.intent) {
+        for word in said(&precedent.intent) {
             *said_often.entry(self.word_number(&word)).or_default() += 1.0;
         }
         for (word, count) in &mut said_often {
@@ -122,7 +122,7 @@ impl Past {
         }
         self.rows.push(Row {
             tools,
-            edges: execution.edges.clone(),
+            edges: precedent.edges.clone(),
             words: said_often.into_iter().collect(),
             norm: 1.0,
         });

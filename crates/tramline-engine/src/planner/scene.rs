@@ -1,4 +1,4 @@
-//! What a wish is planned from: its words, the tools that search found, and the past executions that are
+//! What a wish is planned from: its words, the tools that search found, and the precedents that are
 //! nearest to it.
 
 use super::past::{Past, ToolNo};
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use tramline_core::Value;
 
-/// So many past executions vote.
+/// So many precedents vote.
 const VOTERS: usize = 25;
 /// How fast a vote loses weight with distance.
 const STEEPNESS: i32 = 4;
@@ -19,7 +19,7 @@ const FOUND_MAX: usize = 8;
 const TOOLS_MAX: usize = 120;
 /// An intent so near to a wish wants the same.
 const SAME_MIN: f64 = 0.7;
-/// So many past executions make what was learnt weigh half of what it can.
+/// So many precedents make what was learnt weigh half of what it can.
 const HALF_TRUST: f64 = 200.0;
 
 /// The place of a tool among those that are looked at.
@@ -28,7 +28,7 @@ pub(super) type Place = u8;
 /// A tool that may be meant.
 pub(super) struct Seen {
     pub(super) tool: Arc<Tool>,
-    /// Its number among past executions, if it was ever used.
+    /// Its number among precedents, if it was ever used.
     pub(super) number: Option<ToolNo>,
     /// How well it was found, next to the best, from 0 to 1.
     pub(super) found: f64,
@@ -43,7 +43,7 @@ pub(super) struct Seen {
     pub(super) name: Vec<String>,
 }
 
-/// A past execution that votes, its tools as places.
+/// A past precedent that votes, its tools as places.
 pub(super) struct Voter {
     /// How far its intent is the same as the wish, from 0 to 1.
     pub(super) same: f64,
@@ -116,7 +116,7 @@ impl<'a> Scene<'a> {
         scene
     }
 
-    /// Lets the nearest past executions vote, what of them can still be called.
+    /// Lets the nearest precedents vote, what of them can still be called.
     fn vote(
         &mut self,
         ask: &Ask<'_>,

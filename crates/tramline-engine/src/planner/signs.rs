@@ -26,10 +26,13 @@ pub(super) struct Weighed {
     pub(super) share: f64,
 }
 
+/// Which tool comes right before which.
+type Pairs = Vec<(Place, Place)>;
+
 /// What all plans are held against.
 struct Ballot {
     shares: Vec<(Vec<Place>, f64)>,
-    sets: Vec<(u128, Vec<(Place, Place)>, f64)>,
+    sets: Vec<(u128, Pairs, f64)>,
 }
 
 /// The plans with their shares, best first.
@@ -89,7 +92,7 @@ fn set(plan: &[Place]) -> u128 {
     plan.iter().fold(0, |set, place| set | 1 << *place)
 }
 
-fn pairs(plan: &[Place]) -> Vec<(Place, Place)> {
+fn pairs(plan: &[Place]) -> Pairs {
     plan.windows(2).map(|pair| (pair[0], pair[1])).collect()
 }
 

@@ -138,8 +138,8 @@ fn asked(wish: &str, tools: &[Arc<Tool>], past: &Past, done: &[Done]) -> Plan {
     })
 }
 
-fn did(intent: &str, tools: &[&str], edges: &[(usize, usize)]) -> Execution {
-    Execution {
+fn did(intent: &str, tools: &[&str], edges: &[(usize, usize)]) -> Precedent {
+    Precedent {
         intent: intent.into(),
         tools: tools.iter().map(|tool| Str::from(*tool)).collect(),
         edges: edges.to_vec(),
@@ -195,7 +195,7 @@ fn the_past_votes_and_makes_surer() {
     assert!(after.confidence > before.confidence, "{before:?} {after:?}");
     assert_eq!(after.reasons[0].vote, 1.0);
     let why = after.reasons[0].why.join(" ");
-    assert!(why.contains("3 of the 3 nearest past executions"), "{why}");
+    assert!(why.contains("3 of the 3 nearest precedents"), "{why}");
     assert!(after.links[0].why.contains("100 %"), "{after:?}");
 }
 

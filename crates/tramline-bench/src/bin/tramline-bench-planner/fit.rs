@@ -12,7 +12,7 @@ const SIZE: usize = 2 * SIGNS;
 /// So many requests of a set are fitted to, and so many more make the confidence.
 const FITTED: usize = 450;
 const SURE: usize = 350;
-/// So many past executions are had at most.
+/// So many precedents are had at most.
 const PAST_MAX: usize = 3_000;
 /// Newton's steps; curves like these take some ten.
 const STEPS: usize = 12;

@@ -9,7 +9,7 @@ use tramline_core::Str;
 use tramline_core::ids::ToolName;
 use tramline_engine::learnt::keepable;
 use tramline_engine::planner::{
-    Ask, Execution, Found, HITS, Past, Plan, Signs, propose, weigh_all,
+    Ask, Found, HITS, Past, Plan, Precedent, Signs, propose, weigh_all,
 };
 use tramline_engine::seams::{Hints, Tool};
 use tramline_engine::search::{Card, Index, Kind, fingerprint};
@@ -121,13 +121,13 @@ impl Set {
 
 /// What was done for some requests.
 pub(crate) fn past<'a>(cases: impl IntoIterator<Item = &'a Case>) -> Past {
-    Past::new(cases.into_iter().map(execution))
+    Past::new(cases.into_iter().map(precedent))
 }
 
-pub(crate) fn execution(case: &Case) -> Execution {
+pub(crate) fn precedent(case: &Case) -> Precedent {
     let place = |name: &Str| case.tools.iter().position(|tool| tool == name);
     let edge = |(from, to): &(Str, Str)| Some((place(from)?, place(to)?));
-    Execution {
+    Precedent {
         intent: keepable(&case.text).into(),
         tools: case.tools.clone(),
         edges: case.edges.iter().filter_map(edge).collect(),

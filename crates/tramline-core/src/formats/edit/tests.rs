@@ -244,7 +244,7 @@ fn dags_and_irs_are_edited_too() {
 /// A graph of a chain of nodes, written in one of several ways.
 fn chain(length: usize, flow: &[bool], apart: bool, comments: bool, crlf: bool) -> String {
     let mut text = "server: {name: s, version: '1'}\ntools:\n- name: t\n  description: d\n  inputSchema: {type: object}\n  nodes:\n".to_owned();
-    for at in 0..length {
+    for (at, in_flow) in flow.iter().copied().enumerate().take(length) {
         let (id, kind, more) = match at {
             0 => ("n0".to_owned(), "entry", String::new()),
             _ => (format!("n{at}"), "transform", format!("$.n{}", at - 1)),
@@ -253,7 +253,7 @@ fn chain(length: usize, flow: &[bool], apart: bool, comments: bool, crlf: bool) 
             text.push_str(&format!("    # node {id} ä\n"));
         }
         let next = format!("n{}", at + 1);
-        if flow[at] {
+        if in_flow {
             let body = if more.is_empty() {
                 String::new()
             } else {
