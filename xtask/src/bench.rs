@@ -1,12 +1,14 @@
-//! `cargo xtask bench` of `engine`, `expr`, `graphs`, `control`, `search`: build what is measured as it is
+//! `cargo xtask bench` of `engine`, `expr`, `graphs`, `control`, `search`, `peers`: build what is measured as it is
 //! shipped, and measure it.
 
 use crate::{paths, setup, shell};
 use anyhow::{Result, bail, ensure};
 use std::process::Command;
 
+mod peers;
+
 /// What can be measured.
-const SUBJECTS: &[&str] = &["engine", "expr", "graphs", "control", "search"];
+const SUBJECTS: &[&str] = &["engine", "expr", "graphs", "control", "search", "peers"];
 
 /// Engines that keep checkpoints, which ours is measured next to.
 const ENGINES: &[&str] = &[
@@ -26,6 +28,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         Some((subject, rest)) if subject == "graphs" => graphs(rest),
         Some((subject, rest)) if subject == "control" => control(rest),
         Some((subject, rest)) if subject == "search" => search(rest),
+        Some((subject, rest)) if subject == "peers" => peers::run(rest),
         Some((other, _)) => bail!("there is nothing called `{other}` to measure; {}", known()),
         None => bail!("name what to measure; {}", known()),
     }

@@ -41,7 +41,7 @@ const VERBS: &[Verb] = &[
     Verb {
         name: "bench",
         help: "measure: `bench engine [--json] [PART…]`, `bench expr [--json]`, `bench search [--json] [--calibrate]`\n            \
-               print each figure with its aim",
+               print each figure with its aim; `bench peers [--quick] [--only 1,3] [--render] [--n8n]` writes docs/benchmarks.md",
         run: bench::run,
     },
     Verb {

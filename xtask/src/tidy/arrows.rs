@@ -160,6 +160,7 @@ const RULES: &[Rule] = &[
     Rule {
         name: "tramline-bench",
         below: &[
+            "tramline-core",
             "tramline",
             "tramline-embed",
             "tramline-engine",
