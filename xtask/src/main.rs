@@ -12,6 +12,7 @@ use anyhow::{Result, bail};
 use std::process::ExitCode;
 
 mod bench;
+mod counts;
 mod paths;
 mod schemas;
 mod setup;
@@ -41,8 +42,13 @@ const VERBS: &[Verb] = &[
     Verb {
         name: "bench",
         help: "measure: `bench engine [--json] [PART…]`, `bench expr [--json]`, `bench search [--json] [--calibrate]`\n            \
-               print each figure with its aim; `bench peers [--quick] [--only 1,3] [--render] [--n8n]` writes docs/benchmarks.md",
+               print each figure with its aim; `bench peers [--quick] [--only 1,3] [--render]` writes docs/benchmarks.md",
         run: bench::run,
+    },
+    Verb {
+        name: "counts",
+        help: "hold the instructions of the engine's hot path to their bounds; --write: take them as the new bounds",
+        run: counts::run,
     },
     Verb {
         name: "tidy",

@@ -19,7 +19,6 @@ mod page;
 struct Wish {
     quick: bool,
     render: bool,
-    n8n: bool,
     only: Option<String>,
 }
 
@@ -30,7 +29,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let kept = bench.join("peers.json");
     if !wish.render {
         std::fs::create_dir_all(&bench)?;
-        let versions = install::all(&bench, wish.n8n)?;
+        let versions = install::all(&bench)?;
         build()?;
         let found = measure(&bench, &wish, versions)?;
         std::fs::write(&kept, serde_json::to_string_pretty(&found)?)?;
@@ -52,7 +51,6 @@ fn wish(arguments: &[String]) -> Result<Wish> {
         match argument.as_str() {
             "--quick" => wish.quick = true,
             "--render" => wish.render = true,
-            "--n8n" => wish.n8n = true,
             "--only" => {
                 let numbers = arguments.next();
                 wish.only = Some(
@@ -62,7 +60,7 @@ fn wish(arguments: &[String]) -> Result<Wish> {
                 );
             }
             _ => {
-                bail!("`{argument}` is not known here; --quick, --only 1,3, --render and --n8n are")
+                bail!("`{argument}` is not known here; --quick, --only 1,3 and --render are")
             }
         }
     }
@@ -126,9 +124,9 @@ mod tests {
     #[test]
     fn wishes_are_read() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let given = wish(&words("--quick --only 1,3 --n8n")).unwrap();
+        let given = wish(&words("--quick --only 1,3")).unwrap();
         assert_eq!(given.only.as_deref(), Some("1,3"));
-        assert!(given.quick && given.n8n && !given.render);
+        assert!(given.quick && !given.render);
         for bad in ["--only", "--slow"] {
             assert!(wish(&words(bad)).is_err(), "{bad}");
         }

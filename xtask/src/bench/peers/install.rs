@@ -11,9 +11,6 @@ use std::process::Command;
 /// Who comes from npm.
 const NPM: &[(&str, &str)] = &[("mcpgraph", "0.1.23")];
 
-/// Who comes from npm only when asked for: it takes gigabytes.
-const N8N: (&str, &str) = ("n8n", "2.41.3");
-
 /// Who comes from PyPI, each group in an environment of its own, since they need different versions of the same.
 const PYTHON: &[(&str, &[&str])] = &[
     (
@@ -45,7 +42,7 @@ const CARGO: &[(&str, &str, &[&str])] = &[
 ];
 
 /// Brings everybody and says which versions were asked for.
-pub(super) fn all(bench: &Path, n8n: bool) -> Result<Value> {
+pub(super) fn all(bench: &Path) -> Result<Value> {
     let mut versions = Map::new();
     let mut add = |name: &str, version: &str, done: Result<()>| {
         let told = match done {
@@ -57,8 +54,7 @@ pub(super) fn all(bench: &Path, n8n: bool) -> Result<Value> {
         };
         versions.insert(name.to_owned(), json!(told));
     };
-    let wanted = NPM.iter().chain(n8n.then_some(&N8N));
-    for (name, version) in wanted {
+    for (name, version) in NPM {
         add(name, version, npm(bench, name, version));
     }
     for (venv, packages) in PYTHON {
