@@ -5,11 +5,11 @@ use serde_json::Value;
 use std::fmt::Write as _;
 
 const WIDTH: f64 = 860.0;
-const LEFT: f64 = 190.0;
+const LEFT: f64 = 160.0;
 const ROW: f64 = 17.0;
 const HEAD: f64 = 26.0;
-/// The widest bar stands for this many times.
-const TIMES_MAX: f64 = 1e6;
+/// The powers of ten at the ends of the scale; what is beyond them stands at the end.
+const POWERS: (i32, i32) = (-2, 5);
 
 /// An SVG that needs nothing else and is read in light and dark.
 pub(super) fn draw(found: &Value) -> String {
@@ -45,7 +45,7 @@ pub(super) fn draw(found: &Value) -> String {
     }
     let height = y + 12.0;
     let mut lines = String::new();
-    for power in 0..=6 {
+    for power in POWERS.0..=POWERS.1 {
         let x = place(10f64.powi(power));
         let _ = writeln!(
             lines,
@@ -71,17 +71,18 @@ fn bar(y: f64, who: &str, kind: &str, ratio: f64) -> String {
     format!(
         "<text class=\"who\" x=\"{:.0}\" y=\"{middle:.0}\">{}</text><rect class=\"{kind}\" x=\"{from:.1}\" y=\"{y:.0}\" width=\"{width:.1}\" height=\"11\"/>\
          <text x=\"{:.1}\" y=\"{middle:.0}\">{}</text>\n",
-        LEFT - 40.0,
+        LEFT - 10.0,
         escaped(who),
         one.max(here) + 5.0,
         times(Some(ratio))
     )
 }
 
-/// Where a ratio stands on the scale, which has room for a tenth on its left.
+/// Where a ratio stands on the scale.
 fn place(ratio: f64) -> f64 {
-    let power = ratio.clamp(0.1, TIMES_MAX).log10();
-    LEFT + 20.0 + power / TIMES_MAX.log10() * (WIDTH - LEFT - 90.0)
+    let (least, most) = (f64::from(POWERS.0), f64::from(POWERS.1));
+    let power = ratio.log10().clamp(least, most);
+    LEFT + (power - least) / (most - least) * (WIDTH - LEFT - 70.0)
 }
 
 fn text(value: &Value) -> &str {

@@ -76,7 +76,7 @@ pub(super) fn verdict(found: &Value) -> String {
             workload["number"],
             name(figure),
             says(aim),
-            times(aim["times"].as_f64())
+            reached(aim)
         );
     }
     let _ = write!(text, "{met} of {all} aims met");
@@ -118,7 +118,7 @@ fn body(found: &Value) -> String {
             name(workload),
             name(figure),
             says(aim),
-            times(aim["times"].as_f64())
+            reached(aim)
         );
     }
     text.push_str(&missed(found));
@@ -256,6 +256,15 @@ fn sorted(cell: &Value) -> Option<Vec<f64>> {
     (!samples.is_empty()).then_some(samples)
 }
 
+/// What was reached of an aim, told as the aim is: how many times better ours is, or how many times the limit.
+fn reached(aim: &Value) -> String {
+    let found = aim["times"].as_f64();
+    match aim["aim"].as_f64() {
+        Some(wanted) if wanted < 1.0 => times(found.map(|found| 1.0 / found)),
+        _ => times(found),
+    }
+}
+
 /// A ratio as it is read: `12x`, `0.43x`.
 pub(super) fn times(ratio: Option<f64>) -> String {
     match ratio {
@@ -302,7 +311,7 @@ mod tests {
             "versions": {"other": "1.2"},
             "workloads": [{"number": 3, "name": "Work", "says": "It is done.", "figures": [{
                 "name": "time", "unit": "µs", "less": true,
-                "aims": [{"says": "within 2x of the bare direct call", "times": 0.4, "met": false}],
+                "aims": [{"says": "within 2x of the bare direct call", "aim": 0.5, "times": 0.4, "met": false}],
                 "cells": [
                     {"who": "Tramline", "kind": "ours", "samples": [1.0, 3.0, 2.0]},
                     {"who": "other", "kind": "scripted", "samples": [24_000.0]},
@@ -323,6 +332,7 @@ mod tests {
         assert!(once.contains("| other | **24,000**, 12000x |"), "{once}");
         assert!(once.contains("| third | has / none |"), "{once}");
         assert!(once.contains("Why aims are missed"), "{once}");
+        assert!(once.contains("| 2.5x | **missed** |"), "{once}");
         assert!(fill("# without marks", &found()).is_err());
     }
 

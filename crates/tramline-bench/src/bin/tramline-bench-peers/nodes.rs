@@ -36,7 +36,7 @@ const AIMS: [Aim; 3] = [
 
 fn measure(place: &Place) -> Result<Vec<Value>> {
     let document = document(place)?;
-    let repeats = place.pick(20, 60);
+    let repeats = place.pick(40, 100);
     let names = [Figure::less("engine time per node", "µs", &AIMS)];
     let script = |venv: &str, script: &str| {
         let dir = place.fresh()?;
@@ -51,7 +51,7 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
             per_node(ours(place, &document)?, repeats)
         }),
         Contender::new("mcpgraph", Kind::Scripted, || {
-            per_node(mcpgraph(place, &document)?, repeats.min(20))
+            per_node(mcpgraph(place, &document)?, repeats)
         }),
         Contender::new("langgraph", Kind::Scripted, || {
             script("durable", "langgraph_peer.py")

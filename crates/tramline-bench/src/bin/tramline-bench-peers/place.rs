@@ -43,7 +43,7 @@ impl Place {
     /// One of our own programs.
     pub(crate) fn ours(&self, name: &str) -> Result<PathBuf> {
         let path = self.echo.with_file_name(name);
-        ensure!(path.is_file(), "{} is not built", path.display());
+        ensure!(path.is_file(), "`{name}` is not built");
         Ok(path)
     }
 
