@@ -41,6 +41,8 @@ async def search(path):
             began = time.perf_counter()
             await client.call_tool("search_tools", {"query": query})
             times.append(time.perf_counter() - began)
+            if len(times) >= 5 and sum(times) > 15:
+                break
     times.sort()
     print(json.dumps({"search_us": times[len(times) // 2] * 1e6}))
 
