@@ -1,4 +1,4 @@
-//! `cargo xtask bench` of `engine`, `expr`, `graphs`, `control`, `search`, `peers`: build what is measured as it is
+//! `cargo xtask bench SUBJECT`: build what is measured as it is
 //! shipped, and measure it.
 
 use crate::{paths, setup, shell};
@@ -8,7 +8,18 @@ use std::process::Command;
 mod peers;
 
 /// What can be measured.
-const SUBJECTS: &[&str] = &["engine", "expr", "graphs", "control", "search", "peers"];
+const SUBJECTS: &[&str] = &[
+    "engine",
+    "telemetry",
+    "expr",
+    "graphs",
+    "control",
+    "loop",
+    "search",
+    "sop",
+    "planner",
+    "peers",
+];
 
 /// Engines that keep checkpoints, which ours is measured next to.
 const ENGINES: &[&str] = &[
@@ -23,11 +34,15 @@ const PEER: (&str, &str) = ("mcpgraph", "0.1.23");
 /// Measures; the arguments after the subject go to the measuring program.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     match arguments.split_first() {
-        Some((subject, rest)) if subject == "engine" => engine(rest),
+        Some((subject, rest)) if subject == "engine" => engine(&["tramline"], rest),
+        Some((subject, _)) if subject == "telemetry" => engine(&[], arguments),
         Some((subject, rest)) if subject == "expr" => expr(rest),
         Some((subject, rest)) if subject == "graphs" => graphs(rest),
         Some((subject, rest)) if subject == "control" => control(rest),
+        Some((subject, rest)) if subject == "loop" => looping(rest),
         Some((subject, rest)) if subject == "search" => search(rest),
+        Some((subject, rest)) if subject == "sop" => sop(rest),
+        Some((subject, rest)) if subject == "planner" => planner(rest),
         Some((subject, rest)) if subject == "peers" => peers::run(rest),
         Some((other, _)) => bail!("there is nothing called `{other}` to measure; {}", known()),
         None => bail!("name what to measure; {}", known()),
@@ -38,9 +53,10 @@ fn known() -> String {
     format!("there is {}", SUBJECTS.join(", "))
 }
 
-fn engine(arguments: &[String]) -> Result<()> {
+/// Parts of what measures the engine, which may need more than itself and the unruly server.
+fn engine(more: &[&str], arguments: &[String]) -> Result<()> {
     // One by one: built together they would share features, and the binary be another one.
-    for package in ["tramline", "tramline-unruly", "tramline-bench"] {
+    for package in more.iter().chain(&["tramline-unruly", "tramline-bench"]) {
         let what = ["build", "--quiet", "--release", "--package", package];
         shell::run(&mut shell::cargo(&what))?;
     }
@@ -68,6 +84,16 @@ fn expr(arguments: &[String]) -> Result<()> {
             .args(arguments)
             .env("NODE_PATH", modules),
     )
+}
+
+fn sop(arguments: &[String]) -> Result<()> {
+    let what = "build --quiet --release --package tramline-bench --no-default-features \
+                --features sop --bin tramline-bench-sop";
+    shell::run(&mut shell::cargo(
+        &what.split_whitespace().collect::<Vec<_>>(),
+    ))?;
+    let program = paths::target().join("release/tramline-bench-sop");
+    shell::run(Command::new(program).args(arguments))
 }
 
 fn graphs(arguments: &[String]) -> Result<()> {
@@ -139,6 +165,16 @@ fn control(arguments: &[String]) -> Result<()> {
     )
 }
 
+fn looping(arguments: &[String]) -> Result<()> {
+    let what = "build --quiet --release --package tramline-bench --no-default-features \
+                --features loop --bin tramline-bench-loop";
+    shell::run(&mut shell::cargo(
+        &what.split_whitespace().collect::<Vec<_>>(),
+    ))?;
+    let measures = paths::target().join("release/tramline-bench-loop");
+    shell::run(Command::new(measures).args(arguments))
+}
+
 fn search(arguments: &[String]) -> Result<()> {
     let data = paths::shared().join("data");
     ensure!(
@@ -160,6 +196,26 @@ fn search(arguments: &[String]) -> Result<()> {
             .arg(encoder)
             .arg("--keep")
             .arg(paths::target().join("bench"))
+            .args(arguments),
+    )
+}
+
+fn planner(arguments: &[String]) -> Result<()> {
+    let data = paths::shared().join("data");
+    ensure!(
+        data.join("planning").is_dir(),
+        "no data in {}; name where it lies with TRAMLINE_SHARED",
+        data.display()
+    );
+    let what = "build --quiet --release --package tramline-bench --no-default-features \
+                --features planner --bin tramline-bench-planner";
+    shell::run(&mut shell::cargo(
+        &what.split_whitespace().collect::<Vec<_>>(),
+    ))?;
+    shell::run(
+        Command::new(paths::target().join("release/tramline-bench-planner"))
+            .arg("--data")
+            .arg(data)
             .args(arguments),
     )
 }

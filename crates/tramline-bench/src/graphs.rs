@@ -12,6 +12,11 @@ const HEAD: &str = "version: '1.0'\nserver: {name: bench, version: '1.0.0'}\n\
 
 /// A chain of so many transforms, each of which adds one to what the one before gave.
 pub(crate) fn chain(transforms: usize) -> Result<Arc<Graph>> {
+    first(&chain_document(transforms)?)
+}
+
+/// The same with its document.
+pub(crate) fn chain_document(transforms: usize) -> Result<Document> {
     let mut nodes = String::from("  - {id: t0, type: entry, next: t1}\n");
     for at in 1..=transforms {
         let (before, after) = (at - 1, at + 1);
@@ -21,7 +26,7 @@ pub(crate) fn chain(transforms: usize) -> Result<Arc<Graph>> {
         )?;
     }
     writeln!(nodes, "  - {{id: t{}, type: exit}}", transforms + 1)?;
-    only(&nodes)
+    document(&nodes)
 }
 
 /// A loop of a switch and a transform that looks at its own output before.

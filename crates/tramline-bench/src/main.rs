@@ -19,16 +19,18 @@ mod long;
 mod processes;
 mod report;
 mod steps;
+mod telemetry;
 
 /// One part of the measuring.
 type Part = (&'static str, fn(&mut Report) -> Result<()>);
 
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 6] = [
     ("steps", steps::measure),
     ("disk", disk::measure),
     ("calls", calls::measure),
     ("processes", processes::measure),
     ("long", long::measure),
+    ("telemetry", telemetry::measure),
 ];
 
 fn main() -> Result<()> {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Aim {
     /// Less than this.
+    #[allow(dead_code, reason = "not every program that measures has such an aim")]
     Under(f64),
     /// At least this.
     #[allow(dead_code, reason = "not every program that measures has such an aim")]

@@ -11,7 +11,7 @@ use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
 use tramline_core::text::nearest;
-use tramline_engine::seams::{Call, Hints, Listing, Model, Source, Tool, Tools};
+use tramline_engine::seams::{Call, Exchange, Hints, Listing, Model, Source, Tool, Tools};
 
 mod arguments;
 mod files;
@@ -111,16 +111,18 @@ impl Tools for Builtin {
         }]
     }
 
+    fn exchange(&self, _: &ToolName, _: &str) -> Option<Exchange> {
+        None
+    }
+
     async fn call(&self, call: Call) -> Result<Value, Failure> {
         self.tool(&call.tool)?;
         let cancel = call.cancel.clone();
         let work = async {
             match call.tool.tool.as_str() {
                 "http" => self.http.call(&call.arguments, call.timeout).await,
-                "llm" => llm::call(self.model.as_ref(), &call.arguments, call.timeout).await,
-                summary::NAME => {
-                    summary::call(self.model.as_ref(), &call.arguments, call.timeout).await
-                }
+                "llm" => llm::call(self.model.as_ref(), &call).await,
+                summary::NAME => summary::call(self.model.as_ref(), &call).await,
                 "shell" => {
                     shell::call(self.shell, &self.roots, &call.arguments, call.timeout).await
                 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::schema::Checker;
-use tramline_engine::seams::{Answer, Hints, Message, Model, Prompt, Role, Tool};
+use tramline_engine::seams::{Answer, Call, Hints, Message, Model, Prompt, Role, Tool};
 
 /// How long an answer may be where the caller does not say, in tokens.
 const TOKENS: u64 = 4_096;
@@ -29,11 +29,7 @@ pub(crate) fn tool() -> (&'static str, Tool) {
     )
 }
 
-pub(crate) async fn call(
-    model: Option<&Arc<dyn Model>>,
-    values: &Value,
-    timeout: Duration,
-) -> Result<Value, Failure> {
+pub(crate) async fn call(model: Option<&Arc<dyn Model>>, call: &Call) -> Result<Value, Failure> {
     let known = [
         "prompt",
         "system",
@@ -42,19 +38,20 @@ pub(crate) async fn call(
         "temperature",
         "max_tokens",
     ];
-    let given = Arguments::new("llm", values, &known)?;
+    let given = Arguments::new("llm", &call.arguments, &known)?;
     let schema = given.any("output_schema");
     let checker = match schema.map(Checker::new) {
         None => None,
         Some(Ok(checker)) => Some(checker),
         Some(Err(flaw)) => return Err(bad(format!("llm: `output_schema` is no schema: {flaw}"))),
     };
-    let prompt = prompt(&given)?;
+    let mut prompt = prompt(&given)?;
+    prompt.upstream = call.upstream.clone();
     let Some(model) = model else {
         let message = "no model is configured: set `model` in the configuration file";
         return Err(Failure::new(FailureKind::Unavailable, message));
     };
-    let answer = ask(model, prompt, timeout).await?;
+    let answer = ask(model, prompt, call.timeout).await?;
     let response = match checker {
         None => answer.text.into(),
         Some(checker) => fitting(&answer.text, &checker)?,
@@ -107,6 +104,7 @@ fn prompt(given: &Arguments<'_>) -> Result<Prompt, Failure> {
         tokens_max: tokens_max as u32,
         model: (!name.is_empty()).then(|| name.into()),
         temperature,
+        upstream: None,
     })
 }
 

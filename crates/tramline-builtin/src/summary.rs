@@ -4,10 +4,9 @@ use crate::arguments::Arguments;
 use crate::{described, llm};
 use std::fmt::Write as _;
 use std::sync::Arc;
-use std::time::Duration;
 use tramline_core::Value;
 use tramline_core::failure::Failure;
-use tramline_engine::seams::{Hints, Message, Model, Prompt, Role, Tool};
+use tramline_engine::seams::{Call, Hints, Message, Model, Prompt, Role, Tool};
 
 /// What plans call it by.
 pub(crate) const NAME: &str = "finalize_summary";
@@ -36,19 +35,21 @@ pub(crate) fn tool() -> (&'static str, Tool) {
     )
 }
 
-pub(crate) async fn call(
-    model: Option<&Arc<dyn Model>>,
-    values: &Value,
-    timeout: Duration,
-) -> Result<Value, Failure> {
-    let given = Arguments::new(NAME, values, &["message", "results", "instructions"])?;
+pub(crate) async fn call(model: Option<&Arc<dyn Model>>, call: &Call) -> Result<Value, Failure> {
+    let given = Arguments::new(
+        NAME,
+        &call.arguments,
+        &["message", "results", "instructions"],
+    )?;
     let message = given.text_or("message", "")?;
     let wish = given.text_or("instructions", "")?;
     let results = given.any("results");
     let (summary, tokens) = match model {
         None => (plain(results), 0),
         Some(model) => {
-            let answer = llm::ask(model, prompt(message, wish, results), timeout).await?;
+            let mut prompt = prompt(message, wish, results);
+            prompt.upstream = call.upstream.clone();
+            let answer = llm::ask(model, prompt, call.timeout).await?;
             (answer.text.trim().to_owned(), answer.tokens)
         }
     };

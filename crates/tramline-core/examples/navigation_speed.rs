@@ -41,6 +41,7 @@ fn main() {
         by: "speed".into(),
         origin: Value::Null,
         owner: None,
+        ttl_ms: None,
     };
     let procedure = Arc::new(Procedure::build(sop).unwrap());
     let mut walk = Walk::begin(RunId::new(1, 1), vec![procedure], begun, 0).unwrap();

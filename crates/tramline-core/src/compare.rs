@@ -1,5 +1,6 @@
 //! Two runs side by side: which steps both took, and where they differ.
 
+use crate::ids::StepNo;
 use crate::trace::{Step, Trace};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -67,6 +68,44 @@ pub struct Place {
     pub second: Option<Value>,
 }
 
+/// A step of one run beside that of the other.
+#[derive(Clone, Debug, Serialize)]
+pub struct Pair {
+    /// Its node.
+    pub node: Str,
+    /// Which visit to the node, from 1.
+    pub visit: usize,
+    /// The item, if it was for one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<u32>,
+    /// Whether both took it alike.
+    pub same: bool,
+    /// The step of the first run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left: Option<Side>,
+    /// The step of the second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub right: Option<Side>,
+    /// What differs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
+}
+
+/// A step of one of two runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct Side {
+    /// Its number there.
+    pub step: StepNo,
+    /// How it stands.
+    pub status: &'static str,
+    /// How long it took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<i64>,
+    /// The label it picked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<Str>,
+}
+
 type Key = (Str, Option<u32>, usize);
 
 /// Compares two runs step by step. Steps belong together when they are the same visit to a node.
@@ -76,38 +115,64 @@ pub fn compare(first: &Trace, second: &Trace) -> Comparison {
         outcome: differ(first.outcome.as_ref(), second.outcome.as_ref()),
         ..Comparison::default()
     };
-    let (mine, mut others) = (
-        keyed(first),
-        keyed(second).into_iter().collect::<BTreeMap<_, _>>(),
-    );
-    for (key, step) in mine {
-        match others.remove(&key) {
-            None => found
-                .steps
-                .push(difference(key, "only in the first", Vec::new())),
-            Some(other) => match parts(step, other) {
-                parts if parts.is_empty() => found.alike += 1,
-                parts => found.steps.push(difference(key, "changed", parts)),
-            },
-        }
-    }
-    for (key, _) in keyed(second) {
-        if others.contains_key(&key) {
-            found
-                .steps
-                .push(difference(key, "only in the second", Vec::new()));
-        }
+    for pair in pairs(first, second) {
+        let how = match (&pair.left, &pair.right) {
+            (Some(_), Some(_)) if pair.same => {
+                found.alike += 1;
+                continue;
+            }
+            (Some(_), Some(_)) => "changed",
+            (_, None) => "only in the first",
+            (None, _) => "only in the second",
+        };
+        found.steps.push(Difference {
+            node: pair.node,
+            visit: pair.visit,
+            item: pair.item,
+            how,
+            parts: pair.parts,
+        });
     }
     found.same = found.input.is_empty() && found.outcome.is_empty() && found.steps.is_empty();
     found
 }
 
-fn difference((node, item, visit): Key, how: &'static str, parts: Vec<Part>) -> Difference {
-    Difference {
+/// The steps of two runs side by side: in the order of the first, then those of the second alone.
+pub fn pairs(first: &Trace, second: &Trace) -> Vec<Pair> {
+    let mut others = keyed(second).into_iter().collect::<BTreeMap<_, _>>();
+    let mut found = Vec::new();
+    for (key, step) in keyed(first) {
+        let other = others.remove(&key);
+        let parts = other.map_or_else(Vec::new, |other| parts(step, other));
+        found.push(pair(key, Some(step), other, parts));
+    }
+    for (key, step) in keyed(second) {
+        if others.contains_key(&key) {
+            found.push(pair(key, None, Some(step), Vec::new()));
+        }
+    }
+    found
+}
+
+fn pair(
+    (node, item, visit): Key,
+    left: Option<&Step>,
+    right: Option<&Step>,
+    parts: Vec<Part>,
+) -> Pair {
+    let side = |step: &Step| Side {
+        step: step.step,
+        status: step.status,
+        duration_ms: step.duration_ms,
+        label: step.label.clone(),
+    };
+    Pair {
         node,
         visit,
         item,
-        how,
+        same: left.is_some() && right.is_some() && parts.is_empty(),
+        left: left.map(side),
+        right: right.map(side),
         parts,
     }
 }

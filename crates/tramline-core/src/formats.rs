@@ -9,8 +9,10 @@ use yaml_graph::Document;
 
 pub mod beside;
 pub mod calls;
+pub mod checked;
 mod detect;
 pub mod document;
+pub mod edit;
 mod flaws;
 pub mod json_dag;
 mod lost;
@@ -22,6 +24,7 @@ pub mod scalar;
 mod sketch;
 pub mod sop_markdown;
 pub mod tool_plan;
+mod whereabouts;
 pub mod yaml_graph;
 mod yaml_text;
 

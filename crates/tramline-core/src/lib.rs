@@ -10,6 +10,7 @@ pub mod failure;
 pub mod flaw;
 pub mod formats;
 pub mod graph;
+pub mod headline;
 pub mod ids;
 pub mod journal;
 pub mod layers;
@@ -24,9 +25,14 @@ pub mod scope;
 pub mod settings;
 pub mod sop;
 pub mod step;
+pub mod stood;
 pub mod text;
+pub mod timeline;
 pub mod todo;
 pub mod trace;
+pub mod upstream;
+pub mod walked;
+pub mod why;
 pub mod workflow;
 
 /// The expression languages, for whoever evaluates outside of a run.

@@ -4,7 +4,7 @@
 //! looks at it may ask for any, so a look folds the journal anew and keeps them all.
 
 use crate::graph::{Graph, Problem};
-use crate::ids::RunId;
+use crate::ids::{NodeIx, RunId};
 use crate::journal::Entry;
 use crate::run::{Illegal, Run};
 use crate::scope::{Moment, View};
@@ -37,6 +37,17 @@ impl Look {
     /// What expressions are evaluated over.
     pub fn scope(&self) -> &Value {
         self.0.outputs()
+    }
+
+    /// The history functions, as a node sees them that is about to be entered.
+    pub(crate) fn host_at(&self, node: NodeIx, moment: Moment) -> impl Host + '_ {
+        let ready = self.0.flow.ready.iter().find(|token| token.node == node);
+        View {
+            run: &self.0,
+            from: ready.map_or_else(|| self.0.seen_from(), |token| token.from),
+            moment,
+            draws: Cell::new(0),
+        }
     }
 
     /// The history functions, as the node sees them before which the run has halted or which it

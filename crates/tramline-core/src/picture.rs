@@ -7,12 +7,14 @@ use std::collections::HashMap;
 use tramline_expr::Value;
 
 mod dot;
+mod drawing;
 mod layout;
 mod mermaid;
 mod rules;
 mod svg;
 
 pub use dot::dot;
+pub use drawing::{Drawing, Drawn, Line};
 pub use layout::{Layout, Placed, Point, Routed, TooLarge, layout};
 pub use mermaid::mermaid;
 pub use svg::svg;

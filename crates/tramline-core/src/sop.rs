@@ -6,6 +6,10 @@ use crate::ids::NodeIx;
 use serde::{Deserialize, Serialize};
 use tramline_expr::{Str, Value};
 
+mod gather;
+
+pub use gather::{FILES_MAX, Gathering, Wanted};
+
 /// A written procedure: a flowchart with instructions for its nodes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sop {
@@ -22,9 +26,12 @@ pub struct Sop {
     /// What the file says of the servers to use.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub servers: Value,
-    /// What happens to a move or a call that is not allowed.
+    /// What happens to a move that is not allowed, and to a call unless `calls` says otherwise.
     #[serde(default)]
     pub mode: Mode,
+    /// What happens to a call that is not allowed, where the file says so apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<Mode>,
     /// Whether calls are held to the tools of the node where the conversation stands.
     pub gated: bool,
     /// Every tool that the file lists.
@@ -102,7 +109,7 @@ pub struct Node {
     /// What is to be collected there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slots: Vec<Slot>,
-    /// Whether the user must have agreed before a tool is called there that changes something.
+    /// Whether a person must agree to each call of a tool there, before it leaves.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confirm: bool,
     /// How often it may be visited in one conversation.
@@ -214,6 +221,11 @@ impl Sop {
     pub fn find(&self, id: &str) -> Option<NodeIx> {
         let place = self.nodes.iter().position(|node| node.id == id)?;
         Some(NodeIx(place as u32))
+    }
+
+    /// What happens to a call that is not allowed.
+    pub fn call_mode(&self) -> Mode {
+        self.calls.unwrap_or(self.mode)
     }
 
     /// What an agent is told at the beginning: the sections of the file, with the flowchart as it is

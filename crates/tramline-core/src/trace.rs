@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::graph::Graph;
 use crate::ids::{NodeIx, RunId, Seq, StepNo};
-use crate::journal::{Entry, Item, Outcome};
+use crate::journal::{Entry, Event, Item, Outcome};
 use crate::workflow::Action;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -231,6 +231,31 @@ impl Step {
         }
         line
     }
+}
+
+/// The first and the last event of a step, as far as there are such.
+pub fn seqs(entries: &[Entry], step: StepNo) -> (Option<Seq>, Option<Seq>) {
+    let (mut first, mut last) = (None, None);
+    for entry in entries {
+        match &entry.event {
+            Event::StepStarted { step: it, .. }
+            | Event::Spread { step: it, .. }
+            | Event::Waiting { step: it, .. }
+                if *it == step =>
+            {
+                first = first.or(Some(entry.seq));
+            }
+            Event::StepFinished { step: it, .. }
+            | Event::StepFailed { step: it, .. }
+            | Event::Gathered { step: it, .. }
+                if *it == step =>
+            {
+                last = Some(entry.seq);
+            }
+            _ => {}
+        }
+    }
+    (first, last)
 }
 
 /// How a run ended, with its nodes by name: `status`, and `result` or `error`.

@@ -335,7 +335,7 @@ impl Driver {
         }
         let woken = tokio::select! {
             biased;
-            sent = self.ledger.sent(), if self.ledger.is_sending() => Woken::Sent(sent),
+            sent = self.ledger.sent(&self.run), if self.ledger.is_sending() => Woken::Sent(sent),
             Some(came) = self.under_way.next() => Woken::Came(came),
             () = live.word.notified() => Woken::Word,
             () = &mut deadline => Woken::Late,

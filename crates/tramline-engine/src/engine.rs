@@ -5,11 +5,13 @@
 
 use crate::clock;
 use crate::fault::Fault;
+use crate::learnt::{Learnt, keepable};
 use crate::ledger::{Ledger, status};
 use crate::library::Library;
+use crate::perform;
 use crate::policy::Policy;
 use crate::registry::Registry;
-use crate::seams::{Page, RunFilter, Store, Tools, Workflows};
+use crate::seams::{Exchange, Observer, Page, RunFilter, Store, Tools, Workflows};
 use crate::settings::{Discreet, Settings};
 use crate::shelf::Shelf;
 use crate::uses::Uses;
@@ -21,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tramline_core::Str;
 use tramline_core::graph::Patch;
-use tramline_core::ids::{Checkpoint, RunId, Seq};
+use tramline_core::ids::{Checkpoint, RunId, Seq, StepNo, ToolName};
 use tramline_core::journal::{Answer, Entry, Event, Outcome, Parent, Pause, Started};
 use tramline_core::run::Run;
 use tramline_core::trace::Trace;
@@ -38,6 +40,8 @@ mod guided;
 mod hold;
 mod load;
 mod options;
+mod plan;
+mod port;
 mod quota;
 mod retention;
 mod say;
@@ -51,8 +55,9 @@ pub use follow::Follow;
 pub use fork::{Branch, Branched, Effects};
 pub use guided::{Guide, ToolCall, Went};
 pub use hold::{Handle, Said};
-pub use load::Loaded;
+pub use load::{Begun, Loaded};
 pub use options::{Options, Scratch};
+pub use port::PORT_BYTES_MAX;
 pub use quota::Quota;
 pub use retention::{Pruned, Retention};
 pub use start::{Owner, Start};
@@ -67,6 +72,7 @@ pub(crate) struct Inner {
     pub(crate) library: Arc<Library>,
     pub(crate) workflows: Arc<dyn Workflows>,
     pub(crate) registry: Registry,
+    pub(crate) learnt: Learnt,
     pub(crate) options: Options,
     pub(crate) stop: CancellationToken,
     /// Drivers, and cancelled calls that still tell their servers.
@@ -159,6 +165,7 @@ impl Engine {
             options.embedder.clone(),
         );
         Self(Arc::new(Inner {
+            learnt: Learnt::new(Arc::clone(&store), options.learn),
             store,
             tools,
             workflows: Arc::clone(&library) as _,
@@ -181,6 +188,11 @@ impl Engine {
     /// Begins a run. It is driven by this process from now on.
     pub async fn start(&self, mut start: Start) -> Result<Handle, Fault> {
         start.input = self.discreet(start.input).await;
+        if let Some(intent) = start.intent.take() {
+            let intent = self.discreet(intent.into()).await;
+            // A journal outlives what is learnt from it, and needs no more than that.
+            start.intent = intent.as_str().map(|intent| keepable(intent).into());
+        }
         self.is_discreet(&*start.graph.workflow)?;
         self.note_ttl(start.ttl_ms).await?;
         let _room = self.room().await?;
@@ -207,6 +219,8 @@ impl Engine {
             budget,
             ttl_ms,
             owner,
+            upstream,
+            intent,
         } = start;
         graph.check_input(&input).map_err(|flaws| Fault::BadInput {
             workflow: graph.workflow.name.to_string(),
@@ -225,11 +239,13 @@ impl Engine {
             budget,
             ttl_ms,
             owner,
+            upstream: upstream.map(Box::new),
+            intent,
         };
         let event = Event::Started(Box::new(started.clone()));
         let run = Run::begin(id, graph, started, at_ms)
             .map_err(|illegal| Fault::Refused(illegal.message))?;
-        let mut ledger = Ledger::new(Arc::clone(&self.0.store), 0, 0);
+        let mut ledger = self.0.ledger(0, 0);
         ledger.open(Entry {
             seq: 1,
             at_ms,
@@ -359,6 +375,11 @@ impl Engine {
         &self.0.options.policy
     }
 
+    /// What went over the wire for a step's call, as far as that is still known.
+    pub fn exchange(&self, id: &RunId, step: StepNo, tool: &ToolName) -> Option<Exchange> {
+        self.0.tools.exchange(tool, &perform::key(id, step))
+    }
+
     /// The settings, if there are any to be had.
     pub fn settings(&self) -> Option<&Settings> {
         self.0.options.settings.as_ref()
@@ -403,6 +424,17 @@ impl Inner {
     /// Whether workflows are called as runs of their own, and not as tools like any other.
     pub(crate) fn runs_workflows(&self) -> bool {
         self.options.workflows
+    }
+
+    /// A ledger that goes on after so many events and bytes.
+    pub(crate) fn ledger(&self, durable: Seq, bytes: u64) -> Ledger {
+        let observer = self.options.observer.clone();
+        Ledger::new(Arc::clone(&self.store), observer, durable, bytes)
+    }
+
+    /// Who is told what happens, if anybody is.
+    pub(crate) fn observer(&self) -> Option<&dyn Observer> {
+        self.options.observer.as_deref()
     }
 
     /// A seed that no other step of this process gets.

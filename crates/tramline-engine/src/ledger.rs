@@ -6,9 +6,10 @@
 
 use crate::clock;
 use crate::fault::Fault;
-use crate::seams::{Append, AppendError, Head, Hold, Status, Store};
+use crate::seams::{Append, AppendError, Head, Hold, Observer, Status, Store};
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
+use std::time::Instant;
 use tramline_core::ids::Seq;
 use tramline_core::journal::{self, Entry, Event, Outcome, TooLarge};
 use tramline_core::run::Run;
@@ -21,6 +22,9 @@ const BATCH_BYTES_MAX: usize = 1 << 20;
 /// The end of a journal that is not all durable yet.
 pub(crate) struct Ledger {
     store: Arc<dyn Store>,
+    observer: Option<Arc<dyn Observer>>,
+    /// The last event that the observer need not be told of as ours.
+    pub(crate) told: Seq,
     /// The last event that is durable.
     pub(crate) durable: Seq,
     /// The bytes of the whole journal.
@@ -38,10 +42,17 @@ pub(crate) struct Ledger {
 impl Ledger {
     /// A ledger for a run that is not claimed. Its first batch claims it, unless nobody needs to
     /// drive the run after that.
-    pub(crate) fn new(store: Arc<dyn Store>, durable: Seq, bytes: u64) -> Self {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        observer: Option<Arc<dyn Observer>>,
+        durable: Seq,
+        bytes: u64,
+    ) -> Self {
         let (sent, recorded, body) = (Vec::new(), Vec::new(), Vec::new());
         Self {
             store,
+            observer,
+            told: durable,
             durable,
             bytes,
             held: false,
@@ -132,11 +143,19 @@ impl Ledger {
             hold: self.hold,
         };
         let store = Arc::clone(&self.store);
-        self.sending = Some(Box::pin(async move { store.append(append).await }));
+        self.sending = Some(match self.observer.clone() {
+            None => Box::pin(async move { store.append(append).await }),
+            Some(observer) => Box::pin(async move {
+                let began = Instant::now();
+                let done = store.append(append).await;
+                observer.appended(began.elapsed(), done.is_err());
+                done
+            }),
+        });
     }
 
     /// Waits for the batch under way. Cancel-safe: what was not awaited to its end goes on.
-    pub(crate) async fn sent(&mut self) -> Result<(), AppendError> {
+    pub(crate) async fn sent(&mut self, run: &Run) -> Result<(), AppendError> {
         let Some(sending) = &mut self.sending else {
             return std::future::pending().await;
         };
@@ -144,6 +163,7 @@ impl Ledger {
         self.sending = None;
         if done.is_ok() {
             self.durable = self.sent.last().map_or(self.durable, |entry| entry.seq);
+            self.tell(run);
             self.sent.clear();
             match self.hold {
                 Hold::Keep => {}
@@ -152,6 +172,19 @@ impl Ledger {
             }
         }
         done
+    }
+
+    /// Tells the observer, if there is one, what became durable.
+    fn tell(&self, run: &Run) {
+        let Some(observer) = &self.observer else {
+            return;
+        };
+        let ours = self.sent.partition_point(|entry| entry.seq <= self.told);
+        let (past, new) = self.sent.split_at(ours);
+        if !past.is_empty() {
+            observer.learnt(run, past);
+        }
+        observer.saw(run, new);
     }
 
     /// Gives up what is not durable, after somebody else's event came first, and hands it over.

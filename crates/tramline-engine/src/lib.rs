@@ -7,6 +7,7 @@ pub mod clock;
 mod drive;
 mod engine;
 mod fault;
+pub mod learnt;
 mod ledger;
 pub mod library;
 mod lookout;
@@ -29,8 +30,8 @@ pub mod uses;
 
 pub use drive::Ended;
 pub use engine::{
-    At, Branch, Branched, Effects, Engine, Follow, Guide, Handle, Loaded, Options, Owner, Pruned,
-    Quota, Retention, Said, Scratch, Start, ToolCall, Went, over, stale,
+    At, Begun, Branch, Branched, Effects, Engine, Follow, Guide, Handle, Loaded, Options, Owner,
+    PORT_BYTES_MAX, Pruned, Quota, Retention, Said, Scratch, Start, ToolCall, Went, over, stale,
 };
 pub use fault::Fault;
 pub use ledger::status;

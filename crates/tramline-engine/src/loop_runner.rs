@@ -9,13 +9,14 @@ use crate::engine::Engine;
 use crate::fault::Fault;
 use crate::seams::{Model, Tool};
 use std::sync::Arc;
-use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tramline_core::formats::tool_plan::Plan;
 use tramline_core::ids::RunId;
+use tramline_core::upstream::Upstream;
 use tramline_core::{Str, Value};
 
 mod ask;
+mod candidates;
 mod check;
 mod course;
 mod memory;
@@ -23,6 +24,8 @@ mod perform;
 mod prompt;
 mod request;
 mod response;
+mod save;
+mod schema;
 mod think;
 
 pub use ask::{Asked, PlanRequest, plan_schema, tools_told};
@@ -30,9 +33,6 @@ pub use request::{Mend, Request};
 pub use response::{By, Response, Standing, StepResult};
 
 use course::Course;
-
-/// Servers get so long to say what tools they have.
-const LIST_MAX: Duration = Duration::from_secs(15);
 
 /// Runs the planner loop. Clones share everything.
 #[derive(Clone)]
@@ -46,12 +46,16 @@ pub struct LoopRunner {
 pub struct Terms {
     /// Whose its runs and what it remembers are.
     pub owner: Option<Str>,
+    /// Who asks, as it is written beside what is saved.
+    pub by: Option<Str>,
     /// Where its servers are to be found again, in the front end's own words.
     pub origin: Value,
     /// How long a run of it waits for an answer before it is over.
     pub ttl_ms: Option<u64>,
     /// Fires when nobody wants the answer any more; the run under way is aborted.
     pub cancel: CancellationToken,
+    /// The span of its caller's that it belongs to.
+    pub upstream: Option<Upstream>,
 }
 
 impl LoopRunner {
@@ -76,12 +80,13 @@ impl LoopRunner {
     /// Plans and does what a request wants.
     pub async fn run_for(&self, request: Request, terms: &Terms) -> Result<Response, Fault> {
         request.check().map_err(Fault::Refused)?;
-        let tools = self.tools(&request).await;
+        let tools = self.tools(&request).await?;
         let owner = terms.owner.as_deref();
         let embedder = self.engine.options().embedder.as_ref();
         let store = self.engine.store();
         let recalled = memory::recall(store, embedder, owner, &request).await?;
         let mut course = Course::new(request, recalled);
+        course.upstream = terms.upstream.clone();
         let plan = match course.request.plan.clone() {
             Some(given) => match Plan::from_value(&given) {
                 Ok(plan) => Some((plan, By::Caller)),
@@ -108,8 +113,14 @@ impl LoopRunner {
             let message = format!("{run} is no run of a loop; `tramline runs show` tells of it");
             return Err(Fault::Refused(message));
         };
-        let tools = self.tools(&course.request).await;
+        let tools = self.tools(&course.request).await?;
         self.settle(course, run, ended, &tools, terms).await
+    }
+
+    /// Whether a run is one of a loop.
+    pub async fn is_loop(&self, run: &RunId) -> bool {
+        let loaded = self.engine.load(run).await;
+        loaded.is_ok_and(|loaded| Course::read(&loaded.run.started.input).is_some())
     }
 
     /// Takes the plan that a calling agent was asked for. What is wrong with it is told at once, and
@@ -127,8 +138,14 @@ impl LoopRunner {
                 return Err(Fault::Refused(message));
             }
         };
-        let tools = self.tools(&course.request).await;
+        let tools = self.tools(&course.request).await?;
         let checked = Plan::from_value(plan).and_then(|plan| {
+            if plan.steps.is_empty() && !course.earlier.is_empty() {
+                return Err(vec![
+                    "a plan for what is left has at least one step".to_owned(),
+                ]);
+            }
+            let plan = course.distinct(plan);
             match check::check(&plan, &course, &tools).wrong.as_slice() {
                 [] => Ok(plan),
                 wrong => Err(wrong.to_vec()),
@@ -160,6 +177,12 @@ impl LoopRunner {
             return Ok(Response::refused(&course, checked.wrong));
         }
         course.failed = checked.failed;
+        save::draft(&mut course, &checked.runs);
+        if course.earlier.is_empty()
+            && let Some(says) = save::hindrance(&self.engine, &course).await?
+        {
+            return Ok(Response::refused(&course, vec![says]));
+        }
         if checked.runs.steps.is_empty() {
             return self.settled(course, None, Vec::new(), tools, terms).await;
         }
@@ -202,7 +225,7 @@ impl LoopRunner {
     /// What is left to do once nothing runs any more.
     async fn settled(
         &self,
-        mut course: Course,
+        course: Course,
         over: Option<(&RunId, Option<perform::End>)>,
         done: Vec<StepResult>,
         tools: &[Arc<Tool>],
@@ -218,18 +241,10 @@ impl LoopRunner {
             (None, true, Mend::Continue) | (None, false, _) => Standing::Complete,
         };
         let mends = course.request.on_error == Mend::Replan && course.replans > 0;
-        if standing == Standing::Failed && mends && forced.is_none() && self.model.is_some() {
-            course.replans -= 1;
-            course.remember(run.as_ref(), &results);
-            let before = course.plan.clone();
-            let next = self.think(&mut course, tools, Some(&before)).await;
-            if let Some((plan, by)) = next {
-                course.failed = Vec::new();
-                return Box::pin(self.pursue(course, plan, by, tools, terms)).await;
-            }
-            // Nothing better came: what stands, stands.
-            let response = Response::new(&course, Vec::new(), standing);
-            return self.close(course, response, terms).await;
+        if standing == Standing::Failed && mends && forced.is_none() {
+            return self
+                .mend(course, run.as_ref(), &results, tools, terms)
+                .await;
         }
         let mut response = Response::new(&course, results, standing);
         if let Some(run) = &run {
@@ -241,13 +256,45 @@ impl LoopRunner {
         self.close(course, response, terms).await
     }
 
-    /// Remembers what was said, and leaves.
+    /// Has a plan made for what is left of one that failed: by the model, or by the calling agent
+    /// where there is none.
+    async fn mend(
+        &self,
+        mut course: Course,
+        run: Option<&RunId>,
+        results: &[StepResult],
+        tools: &[Arc<Tool>],
+        terms: &Terms,
+    ) -> Result<Response, Fault> {
+        course.replans -= 1;
+        save::keep_done(&mut course, results);
+        course.remember(run, results);
+        course.failed = Vec::new();
+        if self.model.is_none() {
+            let shown = candidates::candidates(&self.engine, &course.request, tools).await;
+            let request = ask::mend(&course, &shown);
+            return self.asked(course, request, terms).await;
+        }
+        let before = course.plan.clone();
+        if let Some((plan, by)) = self.think(&mut course, tools, Some(&before)).await {
+            return Box::pin(self.pursue(course, plan, by, tools, terms)).await;
+        }
+        // Nothing better came: what stands, stands.
+        let response = Response::new(&course, Vec::new(), Standing::Failed);
+        self.close(course, response, terms).await
+    }
+
+    /// Saves what was done where that is wanted, remembers what was said, and leaves.
     async fn close(
         &self,
         course: Course,
-        response: Response,
+        mut response: Response,
         terms: &Terms,
     ) -> Result<Response, Fault> {
+        if response.standing == Standing::Complete {
+            let done = &response.results[course.earlier.len()..];
+            response.saved = save::save(&self.engine, &course, done, terms).await;
+        }
         let owner = terms.owner.as_deref();
         let said = response.summary.as_deref();
         memory::keep(self.engine.store(), owner, &course.request, said).await?;
@@ -261,17 +308,32 @@ impl LoopRunner {
         tools: &[Arc<Tool>],
         terms: &Terms,
     ) -> Result<Response, Fault> {
-        let request = ask::request(&course, tools);
+        let shown = candidates::candidates(&self.engine, &course.request, tools).await;
+        let guess = self.guess(&course).await?;
+        let request = ask::request(&course, &guess, &shown);
+        self.asked(course, request, terms).await
+    }
+
+    /// Keeps a question for a plan until its answer comes.
+    async fn asked(
+        &self,
+        course: Course,
+        request: PlanRequest,
+        terms: &Terms,
+    ) -> Result<Response, Fault> {
         let handle = ask::keep(self.engine.store(), Asked::Loop(Box::new(course)), terms).await?;
         Ok(request.into_response(&handle))
     }
 
-    /// The tools that a request may use.
-    async fn tools(&self, request: &Request) -> Vec<Arc<Tool>> {
-        let listed = tokio::time::timeout(LIST_MAX, self.engine.tools().list()).await;
-        let listed = listed.unwrap_or_default().into_iter();
-        let all = listed.filter_map(|listing| listing.tools.ok()).flatten();
-        all.filter(|tool| request.may_use(&tool.name)).collect()
+    /// The tools that a request may use, as the registry knows them: no server is started for it that
+    /// was ever listed.
+    async fn tools(&self, request: &Request) -> Result<Vec<Arc<Tool>>, Fault> {
+        let list = self.engine.registry().list().await?;
+        let all = list.tools.iter();
+        Ok(all
+            .filter(|tool| request.may_use(&tool.name))
+            .cloned()
+            .collect())
     }
 
     /// Keeps a question for a plan of a front end's own; its answer is the front end's to use.

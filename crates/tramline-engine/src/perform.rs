@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::{RunId, StepNo, ToolName};
+use tramline_core::upstream::Upstream;
 use tramline_core::{Str, Value};
 
 /// A call gets so long to end by itself after its time is up, so that it can tell its server.
@@ -22,6 +23,8 @@ pub(crate) struct Attempt {
     /// How long it may take in all, if its node says so: progress does not extend that.
     pub(crate) most: Option<Duration>,
     pub(crate) cancel: CancellationToken,
+    /// The span that it belongs to.
+    pub(crate) upstream: Option<Upstream>,
 }
 
 /// Runs a workflow as a step and waits for it, at most for the time its node gives.
@@ -60,6 +63,7 @@ pub(crate) async fn attempt(tools: Arc<dyn Tools>, attempt: Attempt) -> Result<V
         timeout,
         most,
         cancel,
+        upstream,
     } = attempt;
     let name = tool.clone();
     let call = tools.call(Call {
@@ -69,6 +73,7 @@ pub(crate) async fn attempt(tools: Arc<dyn Tools>, attempt: Attempt) -> Result<V
         timeout,
         cancel: cancel.clone(),
         progress: None,
+        upstream,
     });
     let Some(most) = most else { return call.await };
     tokio::pin!(call);

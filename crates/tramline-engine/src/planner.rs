@@ -1,25 +1,77 @@
-//! A wish as tasks: which tools its words speak of, and which arguments are written in it.
+//! A wish as tasks: which tools it needs, in which order, with which arguments, and how sure that is.
 //!
-//! Pure and without a model: the same words over the same tools give the same plan.
-
-use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
-use tramline_core::ids::ToolName;
-use tramline_core::{Map, Str, Value};
+//! Pure and without a model: the same wish over the same tools and the same past gives the same plan.
+//! Search finds tools, the nearest past executions vote, gaps are filled backwards through what outputs can
+//! give, and what data, past orders and the wish's own clauses say makes the order. `docs/planning.md`
+//! tells it all.
 
 use crate::seams::Tool;
+use std::sync::Arc;
+use tramline_core::ids::ToolName;
+use tramline_core::{Str, Value};
 
-mod literals;
+mod bind;
+mod candidates;
+mod draft;
+mod edges;
+mod fields;
+mod found;
+pub(crate) mod literals;
+mod past;
+mod rank;
+mod scene;
+mod signs;
+mod told;
+mod weights;
 mod words;
 
-use literals::{Kind, Literal};
+pub use found::{Found, HITS};
+pub use past::{EXECUTIONS_MAX, Execution, Past};
+pub use rank::{near, rank};
+pub use signs::{SIGNS, Signs};
 
-/// Longer wishes are cut, in clauses.
-const CLAUSES_MAX: usize = 32;
-/// A tool that fits worse is none at all.
-const FIT_MIN: f64 = 0.15;
-/// Below this nothing runs that nobody has looked at.
-const SURE_MIN: f64 = 0.4;
+use candidates::all;
+use draft::Draft;
+use scene::{Place, Scene};
+use signs::{Weighed, sureness, weigh};
+
+/// A clause that says what it wants as plainly as this needs no vote.
+const PLAIN_MIN: f64 = 0.4;
+/// Below this nothing runs that nobody has looked at, unless the words are plain.
+const SURE_MIN: f64 = 0.8;
+/// So many other plans are told.
+const OTHERS_MAX: usize = 2;
+
+/// What is to be planned, and from what.
+pub struct Ask<'a> {
+    /// What is wanted.
+    pub wish: &'a str,
+    /// What stands here under an argument's name is that argument.
+    pub context: Option<&'a Value>,
+    /// What search found.
+    pub found: &'a Found,
+    /// What was done before.
+    pub past: &'a Past,
+    /// The tool with a name, if it may be used.
+    pub lookup: &'a dyn Fn(&str) -> Option<Arc<Tool>>,
+    /// Everything that may be used: looked through where an argument is given by nothing that was found.
+    pub everything: &'a dyn Fn() -> Vec<Arc<Tool>>,
+    /// Whether an id is in use.
+    pub taken: &'a dyn Fn(&str) -> bool,
+    /// What is done already, and stays so.
+    pub done: &'a [Done],
+}
+
+/// A task that is done.
+#[derive(Clone, Debug)]
+pub struct Done {
+    /// Its id.
+    pub id: Str,
+    /// What it called.
+    pub tool: Str,
+    /// What it gave.
+    pub output: Value,
+}
 
 /// What a wish comes to.
 #[derive(Clone, Debug, Default)]
@@ -28,14 +80,55 @@ pub struct Plan {
     pub tasks: Value,
     /// What they call.
     pub tools: Vec<ToolName>,
-    /// How well the words fit, from 0 to 1.
+    /// How sure it is that this is what was wanted, from 0 to 1.
     pub confidence: f64,
     /// Why these tools, for people.
     pub explanation: String,
+    /// Why each task is there.
+    pub reasons: Vec<Reason>,
+    /// Why each waits for what.
+    pub links: Vec<Link>,
+    /// Other plans that may have been meant, the likelier first.
+    pub others: Vec<Other>,
     /// The arguments that are needed and not known.
     pub missing: Vec<Missing>,
     /// The clauses that no tool fits.
     pub unmet: Vec<String>,
+    /// Whether each clause says plainly which tool it wants.
+    pub plain: bool,
+}
+
+/// Why a task is there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reason {
+    /// Its id.
+    pub task: Str,
+    /// What speaks for it, in words.
+    pub why: Vec<String>,
+    /// Its share of the votes of past executions.
+    pub vote: f64,
+    /// Tools that may have been meant instead, with what speaks for each.
+    pub instead: Vec<(ToolName, f64)>,
+}
+
+/// Why a task waits for another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// What is waited for.
+    pub from: Str,
+    /// What waits.
+    pub to: Str,
+    /// Why.
+    pub why: String,
+}
+
+/// Another plan that may have been meant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Other {
+    /// What it calls, in order.
+    pub tools: Vec<ToolName>,
+    /// How sure it is that this was meant.
+    pub confidence: f64,
 }
 
 /// An argument that is needed and not known.
@@ -53,259 +146,99 @@ impl Plan {
     /// Whether nothing about it is open.
     pub fn is_complete(&self) -> bool {
         let some = !self.tools.is_empty() && self.unmet.is_empty();
-        some && self.missing.is_empty() && self.confidence >= SURE_MIN
+        some && self.missing.is_empty() && (self.plain || self.confidence >= SURE_MIN)
     }
 }
 
-/// Makes tasks out of a wish, one after the other. `taken` tells which ids are in use; what stands
-/// in `context` under an argument's name is that argument.
+/// Makes tasks out of a wish, among these tools alone and without a past.
 pub fn plan(
     wish: &str,
     context: Option<&Value>,
     tools: &[Arc<Tool>],
     taken: impl Fn(&str) -> bool,
 ) -> Plan {
-    let index = Index::new(tools);
-    let mut plan = Plan::default();
-    let (mut tasks, mut says) = (Vec::new(), Vec::new());
-    let mut before: Option<Str> = None;
-    let mut surest = 1.0_f64;
-    for clause in words::clauses(wish).into_iter().take(CLAUSES_MAX) {
-        let Some((tool, fit)) = index.best(&clause) else {
-            says.push(format!("no tool fits \"{clause}\""));
-            plan.unmet.push(clause);
-            surest = 0.0;
-            continue;
-        };
-        surest = surest.min(fit);
-        let id = free_id(tool, &taken, &tasks);
-        let task = bind(tool, &id, &clause, context, &mut plan.missing);
-        says.push(format!("{} for \"{clause}\"", tool.name));
-        tasks.push(with_dependency(task, before.replace(id)));
-        plan.tools.push(tool.name.clone());
-    }
-    plan.tasks = Value::array(tasks);
-    plan.confidence = match plan.tools.is_empty() {
-        true => 0.0,
-        false => (surest * 100.0).round() / 100.0,
+    let lookup = |name: &str| {
+        let found = tools.iter().find(|tool| tool.name.to_string() == name);
+        found.map(Arc::clone)
     };
-    plan.explanation = says.join("; ");
+    propose(&Ask {
+        wish,
+        context,
+        found: &Found::among(wish, tools),
+        past: &Past::default(),
+        lookup: &lookup,
+        everything: &|| tools.to_vec(),
+        taken: &taken,
+        done: &[],
+    })
+}
+
+/// Makes tasks out of a wish.
+pub fn propose(ask: &Ask<'_>) -> Plan {
+    let scene = Scene::new(ask);
+    let said = clause_places(ask, &scene);
+    let mut weighed = weighed(&scene, &said);
+    let was_said = |one: &Weighed| one.tools == said;
+    let clauses = &ask.found.clauses;
+    let fits = clauses
+        .iter()
+        .map(|clause| clause.best.as_ref().map_or(0.0, |(_, fit)| *fit));
+    let plain = !clauses.is_empty() && fits.fold(1.0, f64::min) >= PLAIN_MIN;
+    let first = weighed.first();
+    let sure = first.map_or(0.0, |one| sureness(one.share, scene.trust));
+    if plain
+        && sure < SURE_MIN
+        && let Some(at) = weighed.iter().position(was_said)
+    {
+        let said = weighed.remove(at);
+        weighed.insert(0, said);
+    }
+    let habit = scene.habit();
+    if let Some((tools, _)) = habit
+        && let Some(at) = weighed.iter().position(|one| one.tools == tools)
+    {
+        let usual = weighed.remove(at);
+        weighed.insert(0, usual);
+    }
+    let Some(picked) = weighed.first() else {
+        return told::nothing(ask);
+    };
+    let by_words = was_said(picked);
+    let drafts = Draft::all(ask, &scene, picked, by_words);
+    let mut plan = told::plan(ask, &scene, drafts, &weighed);
+    plan.plain = plain && by_words;
+    if let Some((_, sure)) = habit {
+        plan.confidence = plan.confidence.max(told::round(sure));
+    }
+    if by_words || scene.voters.is_empty() {
+        told::unmet(ask, &mut plan);
+    }
     plan
 }
 
-/// The tools whose words are nearest to a wish, best first, at most so many. Where fewer fit, others
-/// follow by name.
-pub fn rank(wish: &str, tools: &[Arc<Tool>], most: usize) -> Vec<Arc<Tool>> {
-    let by_name: HashMap<_, _> = tools.iter().map(|tool| (&tool.name, tool)).collect();
-    let index = Index::new(tools);
-    let wanted: BTreeSet<String> = words::all(wish).into_iter().collect();
-    let score = |words: &HashMap<String, f64>| {
-        let hit = |word: &String| Some(index.telling(word) * words.get(word)?);
-        wanted.iter().filter_map(hit).sum::<f64>()
-    };
-    let scored = index.tools.iter();
-    let mut scored: Vec<_> = scored.map(|(tool, words)| (score(words), tool)).collect();
-    // They stand by name already, and stay so where they fit alike.
-    scored.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    let best = scored.into_iter().take(most);
-    best.filter_map(|(_, tool)| by_name.get(&tool.name).map(|tool| Arc::clone(tool)))
-        .collect()
+/// Every plan that may be meant with what speaks for it, and how far the past is to be trusted: what
+/// weights are fitted to.
+pub fn weigh_all(ask: &Ask<'_>) -> (Vec<(Vec<Str>, Signs)>, f64) {
+    let scene = Scene::new(ask);
+    let said = clause_places(ask, &scene);
+    let name = |place: &Place| Str::from(scene.seen(*place).tool.name.to_string());
+    let all = weighed(&scene, &said).into_iter();
+    let named = all.map(|one| (one.tools.iter().map(name).collect(), one.signs));
+    (named.collect(), scene.trust)
 }
 
-/// The texts that share telling words with what is said, nearest first, each with how near it is.
-pub fn near(said: &str, texts: &[&str], most: usize) -> Vec<(usize, f64)> {
-    let wanted: BTreeSet<String> = words::all(said).into_iter().collect();
-    let all: Vec<BTreeSet<String>> = texts
+fn weighed(scene: &Scene<'_>, said: &[Place]) -> Vec<Weighed> {
+    weigh(scene, all(scene, said), said)
+}
+
+/// What the clauses say, one after the other.
+fn clause_places(ask: &Ask<'_>, scene: &Scene<'_>) -> Vec<Place> {
+    let best = ask
+        .found
+        .clauses
         .iter()
-        .map(|text| words::all(text).into_iter().collect())
-        .collect();
-    let telling = |word: &String| {
-        let count = all.iter().filter(|words| words.contains(word)).count();
-        (1.0 + all.len() as f64 / (1.0 + count as f64)).ln()
-    };
-    let weighed: Vec<_> = wanted.iter().map(|word| (word, telling(word))).collect();
-    let whole: f64 = weighed.iter().map(|(_, weight)| weight).sum();
-    let score = |words: &BTreeSet<String>| {
-        let hits = weighed.iter().filter(|(word, _)| words.contains(*word));
-        hits.map(|(_, weight)| weight).sum::<f64>() / whole.max(f64::MIN_POSITIVE)
-    };
-    let mut found: Vec<_> = all.iter().map(score).enumerate().collect();
-    found.retain(|(_, score)| *score > 0.0);
-    // Of two that are equally near, the later one counts more.
-    found.sort_by(|(at, a), (other, b)| b.total_cmp(a).then_with(|| other.cmp(at)));
-    found.truncate(most);
-    found
-}
-
-/// An id that no other task has.
-fn free_id(tool: &Tool, taken: &impl Fn(&str) -> bool, tasks: &[Value]) -> Str {
-    let used = |id: &str| {
-        let has = |task: &Value| task.get("id").and_then(Value::as_str) == Some(id);
-        taken(id) || tasks.iter().any(has)
-    };
-    let base = tool.name.tool.as_str();
-    let mut number = 1;
-    loop {
-        let id = match number {
-            1 => base.to_owned(),
-            more => format!("{base}-{more}"),
-        };
-        if !used(&id) {
-            return id.into();
-        }
-        number += 1;
-    }
-}
-
-fn with_dependency(mut task: Map, before: Option<Str>) -> Value {
-    let before = before.into_iter().map(Value::from);
-    task.insert("depends_on", Value::array(before));
-    task.into()
-}
-
-/// A task with the arguments that its clause or the context says.
-fn bind(
-    tool: &Tool,
-    id: &Str,
-    clause: &str,
-    context: Option<&Value>,
-    missing: &mut Vec<Missing>,
-) -> Map {
-    let mut literals = literals::of(clause);
-    let schema = &tool.input_schema;
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let required = schema
-        .get("required")
-        .and_then(Value::as_array)
-        .unwrap_or_default();
-    let is_required = |name: &Str| required.iter().any(|one| one.as_str() == Some(name));
-    let mut arguments = Map::new();
-    let all = properties.into_iter().flat_map(Map::iter);
-    let (needed, others): (Vec<_>, Vec<_>) = all.partition(|(name, _)| is_required(name));
-    for (name, about) in needed {
-        let known = context.and_then(|context| context.get(name)).cloned();
-        match known.or_else(|| take(&mut literals, name, about)) {
-            Some(value) => drop(arguments.insert(name.clone(), value)),
-            None => missing.push(Missing {
-                task: id.clone(),
-                argument: name.clone(),
-                description: about
-                    .get("description")
-                    .and_then(Value::as_str)
-                    .map(Into::into),
-            }),
-        }
-    }
-    for (name, about) in others {
-        let named = words::all(clause).contains(&words::stem(name));
-        if named && let Some(value) = take(&mut literals, name, about) {
-            arguments.insert(name.clone(), value);
-        }
-    }
-    let mut task = Map::new();
-    task.insert("id", id.clone().into());
-    task.insert("tool", tool.name.to_string().into());
-    task.insert("arguments", arguments.into());
-    task
-}
-
-/// Takes the first literal that an argument can be.
-fn take(literals: &mut Vec<Literal>, name: &str, about: &Value) -> Option<Value> {
-    let kinds = kinds(name, about);
-    let at = kinds
-        .iter()
-        .find_map(|kind| literals.iter().position(|literal| literal.kind == *kind))?;
-    Some(literals.remove(at).value)
-}
-
-/// What an argument can be, best first.
-fn kinds(name: &str, about: &Value) -> &'static [Kind] {
-    let name = name.to_lowercase();
-    let speaks_of = |words: &[&str]| words.iter().any(|word| name.contains(word));
-    match about.get("type").and_then(Value::as_str) {
-        Some("integer") => &[Kind::Whole],
-        Some("number") => &[Kind::Whole, Kind::Fraction],
-        Some("boolean") => &[Kind::Truth],
-        Some("string") | None if speaks_of(&["url", "uri"]) => &[Kind::Url],
-        Some("string") | None if speaks_of(&["path", "file", "dir", "folder"]) => {
-            &[Kind::Path, Kind::Quoted]
-        }
-        Some("string") => &[Kind::Quoted, Kind::Path, Kind::Url],
-        Some(_) | None => &[],
-    }
-}
-
-/// The words of all tools, and how telling each is.
-struct Index<'t> {
-    tools: Vec<(&'t Tool, HashMap<String, f64>)>,
-    found_in: HashMap<String, usize>,
-}
-
-impl<'t> Index<'t> {
-    fn new(tools: &'t [Arc<Tool>]) -> Self {
-        let mut found_in = HashMap::new();
-        let mut weighed = Vec::new();
-        for tool in tools {
-            let words = weigh(tool);
-            for word in words.keys() {
-                *found_in.entry(word.clone()).or_default() += 1;
-            }
-            weighed.push((tool.as_ref(), words));
-        }
-        // Whatever order servers answer in, the plan is the same.
-        weighed.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
-        Self {
-            tools: weighed,
-            found_in,
-        }
-    }
-
-    /// The tool that a clause speaks of, and how well it fits.
-    fn best(&self, clause: &str) -> Option<(&'t Tool, f64)> {
-        let wanted: BTreeSet<String> = words::all(&literals::without(clause)).into_iter().collect();
-        let all: f64 = wanted.iter().map(|word| self.telling(word)).sum();
-        if all == 0.0 {
-            return None;
-        }
-        let mut best: Option<(&Tool, f64)> = None;
-        for (tool, words) in &self.tools {
-            let hit = |word: &String| Some(self.telling(word) * words.get(word)?);
-            let fit = wanted.iter().filter_map(hit).sum::<f64>() / all;
-            if fit >= FIT_MIN && best.is_none_or(|(_, most)| fit > most) {
-                best = Some((tool, fit.min(1.0)));
-            }
-        }
-        best
-    }
-
-    /// Rare words tell more than common ones; those that no tool has tell most.
-    fn telling(&self, word: &str) -> f64 {
-        let count = self.found_in.get(word).copied().unwrap_or(0);
-        (1.0 + self.tools.len() as f64 / (1.0 + count as f64)).ln()
-    }
-}
-
-/// The words of a tool, each with how much it says of the tool.
-fn weigh(tool: &Tool) -> HashMap<String, f64> {
-    let mut words = HashMap::new();
-    let mut add = |text: &str, weight: f64| {
-        for word in words::all(text) {
-            let known: &mut f64 = words.entry(word).or_insert(0.0);
-            *known = known.max(weight);
-        }
-    };
-    let properties = tool
-        .input_schema
-        .get("properties")
-        .and_then(Value::as_object);
-    for name in properties.into_iter().flat_map(|map| map.keys()) {
-        add(name, 0.4);
-    }
-    add(tool.description.as_deref().unwrap_or_default(), 0.7);
-    add(tool.title.as_deref().unwrap_or_default(), 0.9);
-    add(&tool.name.server, 0.8);
-    add(&tool.name.tool, 1.0);
-    words
+        .filter_map(|clause| clause.best.as_ref());
+    best.filter_map(|(tool, _)| scene.find(tool)).collect()
 }
 
 #[cfg(test)]

@@ -21,18 +21,21 @@ pub use shape::{Path, shape};
 pub use trial::{Trial, Untried};
 
 use crate::library::{Library, as_tool};
+use crate::planner::{Found, HITS};
 use crate::seams::{Embedder, Listed, Source, Store, StoreFault, Tool, Tools, Workflows as _};
+use crate::search::HITS_MAX;
 use crate::uses::Uses;
 use futures_util::StreamExt as _;
 use futures_util::stream;
 use kept::Shelf;
 use rank::{Scope, Seeker};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex as Lock, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 use tramline_core::Str;
 use tramline_core::failure::{Failure, FailureKind};
+use tramline_core::ids::ToolName;
 
 /// Servers get so long to say what tools they have.
 const ASK_MAX: Duration = Duration::from_secs(30);
@@ -40,6 +43,8 @@ const ASK_MAX: Duration = Duration::from_secs(30);
 const ASKED_AT_ONCE: usize = 8;
 /// A server that could not be asked is asked again after so long.
 const SILENCE_HOLDS: Duration = Duration::from_secs(60);
+/// So many tools are quickly searched without an index that is kept.
+const FEW: usize = 64;
 
 /// The list of everything that can be called.
 pub struct Registry {
@@ -141,6 +146,41 @@ impl Registry {
         let list = self.list().await?;
         self.follow(&list.tools, Scope::All).await;
         Ok((list, self.seeker.fitting(pattern, most)))
+    }
+
+    /// What is found for a wish among what may be used, and all of that by name.
+    pub(crate) async fn found(
+        &self,
+        wish: &str,
+        may: &(dyn Fn(&ToolName) -> bool + Sync),
+    ) -> Result<(HashMap<String, Arc<Tool>>, Found), StoreFault> {
+        let list = self.list().await?;
+        self.follow(&list.tools, Scope::All).await;
+        let usable: Vec<_> = list
+            .tools
+            .iter()
+            .filter(|tool| may(&tool.name))
+            .cloned()
+            .collect();
+        let known = usable
+            .iter()
+            .map(|tool| (tool.name.to_string(), Arc::clone(tool)));
+        let known: HashMap<String, Arc<Tool>> = known.collect();
+        // Few of many would hardly be among the best of all.
+        if usable.len() < list.tools.len() && usable.len() <= FEW {
+            return Ok((known, Found::among(wish, &usable)));
+        }
+        let hits = self
+            .seeker
+            .search(wish, HITS_MAX, Scope::All)
+            .await
+            .into_iter();
+        let hits = hits.filter(|hit| may(&hit.tool.name)).take(HITS);
+        let hits = hits.map(|hit| (hit.tool, hit.score)).collect();
+        let found = self
+            .seeker
+            .found(wish, hits, |name| known.get(name).cloned());
+        Ok((known, found))
     }
 
     async fn follow(&self, tools: &[Arc<Tool>], scope: Scope) {

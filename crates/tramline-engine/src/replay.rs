@@ -8,7 +8,7 @@ use crate::drive::Ended;
 use crate::engine::{Engine, Loaded, Options, Start};
 use crate::fault::Fault;
 use crate::policy::{Pattern, Policy};
-use crate::seams::{Call, Hints, Listing, Store, Tool, Tools};
+use crate::seams::{Call, Exchange, Hints, Listing, Store, Tool, Tools};
 use async_trait::async_trait;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -314,6 +314,10 @@ impl Tools for Recorded {
 
     async fn list(&self) -> Vec<Listing> {
         Vec::new()
+    }
+
+    fn exchange(&self, _: &ToolName, _: &str) -> Option<Exchange> {
+        None
     }
 
     async fn call(&self, call: Call) -> Result<Value, Failure> {

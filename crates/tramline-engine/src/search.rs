@@ -38,6 +38,13 @@ pub const HITS_MAX: usize = 100;
 /// So many hits are looked at closely, however few are asked for: confidence compares them.
 const RIVALS: usize = 20;
 
+/// The words of a text in their common form, in order, numbers left out.
+pub(crate) fn said(text: &str) -> Vec<String> {
+    let mut all = words::words(text);
+    all.retain(|word| word.chars().any(char::is_alphabetic));
+    all
+}
+
 /// Everything callable, ready to be searched.
 #[derive(Debug, Default)]
 pub struct Index {
@@ -133,6 +140,17 @@ impl Index {
     pub fn get(&self, id: &str) -> Option<&Card> {
         let slot = self.slots.get(id)?;
         self.cards[*slot as usize].as_ref()
+    }
+
+    /// How much a word tells, in the form that [`said`] gives it.
+    pub(crate) fn telling(&self, word: &str) -> f64 {
+        f64::from(self.lexical.telling(self.lexical.terms.get(word)))
+    }
+
+    /// How many cards have a word, in the form that [`said`] gives it.
+    pub(crate) fn having(&self, word: &str) -> usize {
+        let term = self.lexical.terms.get(word);
+        term.map_or(0, |term| self.lexical.terms.postings(term).len())
     }
 
     /// How many cards there are.

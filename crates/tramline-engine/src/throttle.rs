@@ -1,7 +1,7 @@
 //! Throttles: calls of some tools are spaced, whoever makes them.
 
 use crate::policy::Pattern;
-use crate::seams::{Call, Listed, Listing, Source, Tool, Tools};
+use crate::seams::{Call, Exchange, Listed, Listing, Source, Tool, Tools};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::Duration;
@@ -84,6 +84,10 @@ impl Tools for Throttle {
 
     async fn ask(&self, server: &str) -> Option<Listed> {
         self.tools.ask(server).await
+    }
+
+    fn exchange(&self, name: &ToolName, key: &str) -> Option<Exchange> {
+        self.tools.exchange(name, key)
     }
 
     async fn call(&self, mut call: Call) -> Result<Value, Failure> {

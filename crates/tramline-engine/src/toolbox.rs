@@ -1,6 +1,6 @@
 //! Everything callable in one place: each server's name leads to who serves it.
 
-use crate::seams::{Call, Listed, Listing, Source, Tool, Tools};
+use crate::seams::{Call, Exchange, Listed, Listing, Source, Tool, Tools};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -61,6 +61,10 @@ impl Tools for Toolbox {
     async fn ask(&self, server: &str) -> Option<Listed> {
         let tools = self.named.get(server).unwrap_or(&self.rest);
         tools.ask(server).await
+    }
+
+    fn exchange(&self, name: &ToolName, key: &str) -> Option<Exchange> {
+        self.of(name).exchange(name, key)
     }
 
     async fn call(&self, call: Call) -> Result<Value, Failure> {

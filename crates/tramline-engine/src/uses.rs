@@ -5,7 +5,7 @@
 //! again. It is written behind whoever runs something, and added up in the store, so that several
 //! processes lose nothing of it.
 
-mod words;
+pub(crate) mod words;
 
 use crate::seams::{Store, StoreFault};
 use crate::search::WISHES_MAX as KEPT_WISHES_MAX;

@@ -111,6 +111,7 @@ fn echo() -> Call {
         timeout: Duration::from_secs(30),
         cancel: CancellationToken::new(),
         progress: None,
+        upstream: None,
     }
 }
 

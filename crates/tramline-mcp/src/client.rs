@@ -8,6 +8,7 @@
 mod catalog;
 mod connection;
 mod content;
+mod exchanges;
 mod failures;
 mod handler;
 mod http;
@@ -21,8 +22,9 @@ mod supervise;
 
 pub use connection::Era;
 
-use crate::config::ServerConfig;
+use crate::config::{Reach, ServerConfig};
 use async_trait::async_trait;
+use exchanges::Exchanges;
 use futures_util::future::join_all;
 use pool::Server;
 use std::collections::BTreeMap;
@@ -33,7 +35,7 @@ use tokio_util::task::TaskTracker;
 use tramline_core::failure::Failure;
 use tramline_core::ids::ToolName;
 use tramline_core::{Str, Value};
-use tramline_engine::seams::{Call, Listed, Listing, Source, Tool, Tools};
+use tramline_engine::seams::{Call, Exchange, Listed, Listing, Source, Tool, Tools};
 
 /// An answer longer than this is refused: as much as the HTTP transport takes in one event, and
 /// far more than belongs in a journal.
@@ -68,6 +70,8 @@ pub struct Options {
     pub ping_timeout: Duration,
     /// The longest answer.
     pub answer_bytes_max: usize,
+    /// How many of the latest requests are kept with their answers, for whoever looks into a call.
+    pub exchanges: usize,
     /// The longest call, however much progress it shows.
     pub call_total_max: Duration,
     /// Calls of one server at once, where its configuration does not say.
@@ -90,6 +94,7 @@ impl Default for Options {
             start_timeout: START_TIMEOUT,
             ping_timeout: Duration::from_secs(5),
             answer_bytes_max: ANSWER_BYTES_MAX,
+            exchanges: 0,
             call_total_max: CALL_TOTAL_MAX,
             max_concurrent: MAX_CONCURRENT,
             rest_first: Duration::from_millis(100),
@@ -145,6 +150,7 @@ pub enum State {
 pub struct Servers {
     servers: RwLock<BTreeMap<Str, Arc<Server>>>,
     options: Arc<Options>,
+    exchanges: Arc<Exchanges>,
     closing: CancellationToken,
     tasks: TaskTracker,
 }
@@ -155,6 +161,10 @@ impl Servers {
     pub fn new(configs: impl IntoIterator<Item = ServerConfig>, options: Options) -> Self {
         let servers = Self {
             servers: RwLock::default(),
+            exchanges: Arc::new(Exchanges::new(
+                options.exchanges,
+                Arc::clone(&options.redact),
+            )),
             options: Arc::new(options),
             closing: CancellationToken::new(),
             tasks: TaskTracker::new(),
@@ -174,7 +184,14 @@ impl Servers {
             let kept = same.then(|| before.remove(&name)).flatten();
             let server = kept.unwrap_or_else(|| {
                 let (options, closing) = (self.options.clone(), self.closing.child_token());
-                Arc::new(Server::new(config, options, closing, self.tasks.clone()))
+                let kept = Arc::clone(&self.exchanges);
+                Arc::new(Server::new(
+                    config,
+                    options,
+                    kept,
+                    closing,
+                    self.tasks.clone(),
+                ))
             });
             servers.insert(name, server);
         }
@@ -193,6 +210,14 @@ impl Servers {
     /// The names of all servers.
     pub fn names(&self) -> Vec<Str> {
         self.read().keys().cloned().collect()
+    }
+
+    /// How a server is reached, as telemetry names it; nothing where there is no such server.
+    pub fn transport(&self, server: &str) -> Option<&'static str> {
+        Some(match self.read().get(server)?.config().reach {
+            Reach::Stdio { .. } => "pipe",
+            Reach::Http { .. } => "tcp",
+        })
     }
 
     fn read(&self) -> RwLockReadGuard<'_, BTreeMap<Str, Arc<Server>>> {
@@ -253,6 +278,20 @@ impl Tools for Servers {
     async fn ask(&self, server: &str) -> Option<Listed> {
         let found = self.read().get(server).cloned()?;
         Some(found.listed().await)
+    }
+
+    fn exchange(&self, name: &ToolName, key: &str) -> Option<Exchange> {
+        let stderr = self.server(name).ok().map(|server| server.stderr());
+        let kept = self.exchanges.find(key);
+        if kept.is_none() && stderr.as_ref().is_none_or(Vec::is_empty) {
+            return None;
+        }
+        let (request, response) = kept.unwrap_or_default();
+        Some(Exchange {
+            request,
+            response,
+            stderr: stderr.unwrap_or_default(),
+        })
     }
 
     async fn call(&self, call: Call) -> Result<Value, Failure> {

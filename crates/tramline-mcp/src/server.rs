@@ -35,6 +35,7 @@ mod tasks;
 mod teller;
 mod toolset;
 mod underway;
+mod upstream;
 
 pub use about::About;
 pub use conduct::Conduct;

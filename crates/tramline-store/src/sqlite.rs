@@ -95,6 +95,24 @@ impl Sqlite {
     }
 }
 
+impl Sqlite {
+    async fn add(&self, append: Append, care: Care) -> Result<(), AppendError> {
+        journal::check(&append)?;
+        let bytes = append.body.len();
+        let claimant = match append.hold {
+            Hold::Take => Some(self.own_name()?),
+            Hold::Give => self.owners.known().map(|name| (name, false)),
+            Hold::Keep => None,
+        };
+        let owners = Arc::clone(&self.owners);
+        self.writer
+            .submit(bytes, care, move |conn| {
+                append_and_hold(conn, &owners, &append, claimant)
+            })
+            .await?
+    }
+}
+
 impl Drop for Sqlite {
     fn drop(&mut self) {
         self.ticks.close();
@@ -134,19 +152,11 @@ fn append_and_hold(
 #[async_trait]
 impl Store for Sqlite {
     async fn append(&self, append: Append) -> Result<(), AppendError> {
-        journal::check(&append)?;
-        let bytes = append.body.len();
-        let claimant = match append.hold {
-            Hold::Take => Some(self.own_name()?),
-            Hold::Give => self.owners.known().map(|name| (name, false)),
-            Hold::Keep => None,
-        };
-        let owners = Arc::clone(&self.owners);
-        self.writer
-            .submit(bytes, Care::Durable, move |conn| {
-                append_and_hold(conn, &owners, &append, claimant)
-            })
-            .await?
+        self.add(append, Care::Durable).await
+    }
+
+    async fn jot(&self, append: Append) -> Result<(), AppendError> {
+        self.add(append, Care::Soon).await
     }
 
     async fn read(&self, run: &RunId, after: Seq) -> Result<Vec<Chunk>, StoreFault> {

@@ -128,6 +128,7 @@ impl Server {
             arguments: params["arguments"].clone(),
             key: params["_meta"]["tramline/idempotency-key"].clone(),
             progress: params["_meta"].get("progressToken").cloned(),
+            meta: params["_meta"].clone(),
         };
         if tools::is_known(&call.tool) {
             tools::run(call, &self.running);

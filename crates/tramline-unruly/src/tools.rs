@@ -20,6 +20,7 @@ pub(crate) struct Call {
     pub(crate) arguments: Value,
     pub(crate) key: Value,
     pub(crate) progress: Option<Value>,
+    pub(crate) meta: Value,
 }
 
 impl Call {
@@ -34,9 +35,14 @@ impl Call {
 }
 
 /// Every tool with what it does; those with hints say so.
-const TOOLS: [(&str, &str, Option<&str>); 22] = [
+const TOOLS: [(&str, &str, Option<&str>); 23] = [
     ("echo", "Gives its arguments back.", Some("readOnlyHint")),
     ("add", "Adds a and b.", Some("idempotentHint")),
+    (
+        "meta",
+        "Gives the `_meta` of its call back.",
+        Some("readOnlyHint"),
+    ),
     (
         "record",
         "Appends a line to the log; not to be repeated.",
@@ -175,6 +181,7 @@ fn quick(call: &Call) -> Value {
             {"type": "image", "data": PIXEL, "mimeType": "image/png"},
             {"type": "resource", "resource": {"uri": "file:///x", "text": "four"}},
         ])),
+        "meta" => wire::text(call.meta.to_string()),
         "nothing" => items(json!([])),
         "stderr" => {
             let mut err = std::io::stderr().lock();

@@ -1,6 +1,7 @@
 //! Answers and ends: what is said about a run from the studio, noted like every other command.
 
 use crate::Desk;
+use crate::asked::Body;
 use crate::told::{self, Wrong};
 use axum::Json;
 use axum::extract::{Extension, Path, State};
@@ -39,7 +40,7 @@ pub(crate) async fn answer(
     State(desk): State<Desk>,
     Extension(owner): Extension<Owner>,
     Path(checkpoint): Path<String>,
-    Json(given): Json<Given>,
+    Body(given): Body<Given>,
 ) -> Result<Json<Told>, Wrong> {
     let asked: Checkpoint = checkpoint.parse()?;
     let by = name(&owner, given.by.as_deref());
@@ -52,7 +53,7 @@ pub(crate) async fn abort(
     State(desk): State<Desk>,
     Extension(owner): Extension<Owner>,
     Path(run): Path<String>,
-    Json(given): Json<Ended>,
+    Body(given): Body<Ended>,
 ) -> Result<Json<Told>, Wrong> {
     let run: RunId = run.parse()?;
     let by = name(&owner, given.by.as_deref());
@@ -62,7 +63,7 @@ pub(crate) async fn abort(
 }
 
 /// Who speaks, in a journal. A token's name counts for more than what its holder says.
-fn name(owner: &Owner, said: Option<&str>) -> Str {
+pub(crate) fn name(owner: &Owner, said: Option<&str>) -> Str {
     let said = said.map(str::trim).filter(|said| !said.is_empty());
     match (&owner.0, said) {
         (Some(name), _) => name.clone(),
@@ -135,6 +136,14 @@ async fn end(
     desk.engine.abort(run, by, why).await?;
     let run = told::load(&desk.engine, owner, run).await?.run;
     Ok(told::standing(&run))
+}
+
+/// Notes a command that was done.
+pub(crate) fn noted(desk: &Desk, command: &str, run: &RunId, by: &str, result: &str) {
+    let mut note = Note::new(command, by);
+    note.run = Some(run.to_string());
+    note.result = result.to_owned();
+    desk.notebook.note(note);
 }
 
 fn note(

@@ -1,15 +1,17 @@
-//! Runs: the list, one of them, its trace.
+//! Runs: the list, one of them, its graph, its trace.
 
 use crate::Desk;
+use crate::asked::Given;
 use crate::told::{self, Wrong};
 use axum::Json;
-use axum::extract::{Extension, Path, Query, State};
+use axum::extract::{Extension, Path, State};
 use serde::Deserialize;
 use serde_json::{Value as Told, json};
-use tramline_core::ids::RunId;
+use tramline_core::ids::{RunId, Seq};
+use tramline_core::picture::Drawing;
 use tramline_core::trace::Trace;
-use tramline_engine::Owner;
-use tramline_engine::seams::{RunFilter, Status};
+use tramline_engine::seams::{RunFilter, RunRow, Status};
+use tramline_engine::{At, Owner};
 
 /// So many rows come at once at most.
 const ROWS_MAX: usize = 200;
@@ -24,10 +26,26 @@ pub(crate) struct Wanted {
     session_id: Option<String>,
     after: Option<String>,
     most: Option<usize>,
+    /// A part of the id, of the workflow's name or of the session's label.
+    text: Option<String>,
+    since_ms: Option<i64>,
+    until_ms: Option<i64>,
 }
 
 impl Wanted {
-    fn filter(self) -> Result<RunFilter, Wrong> {
+    /// Whether a row is asked for, as far as the store does not tell.
+    fn fits(&self, row: &RunRow) -> bool {
+        let text = self.text.as_deref().unwrap_or_default().to_lowercase();
+        let has = |part: &str| part.to_lowercase().contains(&text);
+        let head = &row.head;
+        let named = has(row.run.as_str()) || has(&head.workflow);
+        let named = named || head.session.as_deref().is_some_and(has);
+        let since = self.since_ms.is_none_or(|since| head.started_ms >= since);
+        let until = self.until_ms.is_none_or(|until| head.started_ms <= until);
+        named && since && until
+    }
+
+    fn filter(&self) -> Result<RunFilter, Wrong> {
         let given = self.status.as_deref().unwrap_or_default();
         let words = given.split(',').filter(|word| !word.is_empty());
         let status = words.map(|word| {
@@ -38,9 +56,9 @@ impl Wanted {
         });
         Ok(RunFilter {
             status: status.collect::<Result<_, _>>()?,
-            workflow: self.workflow.map(Into::into),
-            session: self.session_id.map(Into::into),
-            after: self.after.map(|id| id.parse()).transpose()?,
+            workflow: self.workflow.as_deref().map(Into::into),
+            session: self.session_id.as_deref().map(Into::into),
+            after: self.after.as_deref().map(str::parse).transpose()?,
             most: self.most.unwrap_or(50).clamp(1, ROWS_MAX),
             ..RunFilter::default()
         })
@@ -50,7 +68,7 @@ impl Wanted {
 pub(crate) async fn list(
     State(desk): State<Desk>,
     Extension(owner): Extension<Owner>,
-    Query(wanted): Query<Wanted>,
+    Given(wanted): Given<Wanted>,
 ) -> Result<Json<Told>, Wrong> {
     let mut filter = wanted.filter()?;
     let most = filter.most;
@@ -59,8 +77,13 @@ pub(crate) async fn list(
         let page = desk.engine.runs(filter.clone()).await?;
         looked += page.rows.len();
         for row in &page.rows {
-            if told::load(&desk.engine, &owner, &row.run).await.is_ok() {
-                rows.push(told::row(row));
+            if wanted.fits(row)
+                && let Ok(begun) = desk.owners.begun(&desk.engine, &row.run).await
+                && begun.owner == owner
+            {
+                let mut told = told::row(row);
+                told["kind"] = json!(told::kind(&begun));
+                rows.push(told);
             }
             filter.after = Some(row.run.clone());
             if rows.len() == most {
@@ -80,8 +103,40 @@ pub(crate) async fn one(
     Path(run): Path<String>,
 ) -> Result<Json<Told>, Wrong> {
     let run: RunId = run.parse()?;
+    if told::begun(&desk, &owner, &run).await?.guided {
+        let told = desk.engine.walk(&run, told::guided).await?;
+        return Ok(Json(told));
+    }
     let loaded = told::load(&desk.engine, &owner, &run).await?;
-    Ok(Json(told::standing(&loaded.run)))
+    Ok(Json(told::whole(&loaded)))
+}
+
+/// The moment that is asked for.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Moment {
+    seq: Option<Seq>,
+}
+
+pub(crate) async fn graph(
+    State(desk): State<Desk>,
+    Extension(owner): Extension<Owner>,
+    Path(run): Path<String>,
+    Given(moment): Given<Moment>,
+) -> Result<Json<Told>, Wrong> {
+    let run: RunId = run.parse()?;
+    let drawing = if told::begun(&desk, &owner, &run).await?.guided {
+        let drawn = |walk: &tramline_core::navigate::Walk| Drawing::of_sop(walk.sop());
+        desk.engine.walk(&run, drawn).await?
+    } else {
+        let loaded = match moment.seq {
+            None => desk.engine.load(&run).await?,
+            Some(seq) => desk.engine.load_at(&run, At::Event(seq)).await?,
+        };
+        let mut drawing = Drawing::of(&loaded.run.graph);
+        drawing.mark_patches(&loaded.entries);
+        drawing
+    };
+    Ok(Json(serde_json::to_value(drawing).unwrap_or_default()))
 }
 
 pub(crate) async fn trace(

@@ -1,14 +1,18 @@
 //! Replies: what is told, and what went wrong, as JSON.
 
+use crate::Desk;
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value as Told, json};
+use tramline_core::flaw::Flaw;
 use tramline_core::ids::{BadId, RunId};
+use tramline_core::journal::{Break, Budget, Outcome, Watch};
+use tramline_core::navigate::Walk;
 use tramline_core::run::Run;
 use tramline_core::{Value, question};
-use tramline_engine::seams::RunRow;
-use tramline_engine::{Engine, Fault, Loaded, Owner, status};
+use tramline_engine::seams::{RunRow, Status, StoreFault};
+use tramline_engine::{Begun, Engine, Fault, Loaded, Owner, status};
 
 /// A reply that says what went wrong.
 pub(crate) struct Wrong {
@@ -27,6 +31,60 @@ impl Wrong {
         }
     }
 
+    /// The request was refused before it was looked at.
+    pub(crate) fn with(code: StatusCode, message: impl Into<String>) -> Self {
+        let kind = match code {
+            StatusCode::PAYLOAD_TOO_LARGE => "too_large",
+            _ => "bad_request",
+        };
+        Self {
+            code,
+            kind,
+            message: message.into(),
+        }
+    }
+
+    /// There is no such thing.
+    pub(crate) fn missing(message: impl Into<String>) -> Self {
+        Self {
+            code: StatusCode::NOT_FOUND,
+            kind: "not_found",
+            message: message.into(),
+        }
+    }
+
+    /// Something changed meanwhile.
+    pub(crate) fn stale(message: impl Into<String>) -> Self {
+        Self {
+            code: StatusCode::CONFLICT,
+            kind: "stale",
+            message: message.into(),
+        }
+    }
+
+    /// It is understood and cannot be done.
+    pub(crate) fn refused(message: impl Into<String>) -> Self {
+        Self {
+            code: StatusCode::UNPROCESSABLE_ENTITY,
+            kind: "refused",
+            message: message.into(),
+        }
+    }
+
+    /// The text has flaws: the first is told, and how many more there are.
+    pub(crate) fn flawed(flaws: Vec<Flaw>) -> Self {
+        let first = flaws.first().map(ToString::to_string).unwrap_or_default();
+        let more = match flaws.len() {
+            0 | 1 => String::new(),
+            many => format!("; and {} more", many - 1),
+        };
+        Self {
+            code: StatusCode::UNPROCESSABLE_ENTITY,
+            kind: "flawed",
+            message: format!("{first}{more}"),
+        }
+    }
+
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
@@ -35,6 +93,12 @@ impl Wrong {
 impl From<BadId> for Wrong {
     fn from(bad: BadId) -> Self {
         Self::request(bad.to_string())
+    }
+}
+
+impl From<StoreFault> for Wrong {
+    fn from(fault: StoreFault) -> Self {
+        Fault::from(fault).into()
     }
 }
 
@@ -81,6 +145,23 @@ pub(crate) async fn load(engine: &Engine, owner: &Owner, id: &RunId) -> Result<L
     }
 }
 
+/// How a run of whatever kind began, if its owner asks.
+pub(crate) async fn begun(desk: &Desk, owner: &Owner, id: &RunId) -> Result<Begun, Wrong> {
+    let begun = desk.owners.begun(&desk.engine, id).await?;
+    match begun.owner == *owner {
+        true => Ok(begun),
+        false => Err(Fault::NotFound(id.clone()).into()),
+    }
+}
+
+/// The kind of a run in one word.
+pub(crate) fn kind(begun: &Begun) -> &'static str {
+    match begun.guided {
+        true => "guided",
+        false => "graph",
+    }
+}
+
 /// What the list of runs shows of one.
 pub(crate) fn row(row: &RunRow) -> Told {
     json!({
@@ -111,6 +192,58 @@ pub(crate) fn standing(run: &Run) -> Told {
         "steps": run.steps,
         "questions": questions(run),
         "outcome": outcome,
+    })
+}
+
+/// How a run stands, and how it began.
+pub(crate) fn whole(loaded: &Loaded) -> Told {
+    let Loaded { run, entries, .. } = loaded;
+    let mut told = standing(run);
+    let watch = Watch::current(entries);
+    told["kind"] = json!("graph");
+    told["input"] = plain(&run.started.input);
+    told["breakpoints"] = breakpoints(&watch);
+    told["stepping"] = json!(watch.stepping);
+    if let Some(fork) = &run.started.fork {
+        told["forked_from"] = json!({"run_id": fork.run, "seq": fork.seq});
+    }
+    if let Some(parent) = &run.started.parent {
+        told["parent"] = json!({"run_id": parent.run, "step": parent.step});
+    }
+    if run.budget != Budget::default() {
+        told["budget"] = json!(run.budget);
+    }
+    told
+}
+
+/// Breakpoints as the studio writes them.
+pub(crate) fn breakpoints(watch: &Watch) -> Told {
+    let one = |spot: &Break| match &spot.condition {
+        None => json!({"node": spot.node}),
+        Some(when) => json!({"node": spot.node, "when": plain(when)}),
+    };
+    watch.breaks.iter().map(one).collect()
+}
+
+/// How a guided run stands.
+pub(crate) fn guided(walk: &Walk) -> Told {
+    let outcome = walk.outcome.as_ref();
+    let status = outcome.map_or(Status::Guided.as_str(), Outcome::word);
+    json!({
+        "run_id": walk.id,
+        "kind": "guided",
+        "status": status,
+        "workflow": walk.sop().name,
+        "session_id": walk.begun.session,
+        "started_ms": walk.started_ms,
+        "updated_ms": walk.updated_ms,
+        "events": walk.seq,
+        "steps": walk.moves,
+        "questions": [],
+        "outcome": outcome.map(|_| json!({"status": status})),
+        "input": Told::Null,
+        "breakpoints": [],
+        "stepping": false,
     })
 }
 

@@ -20,7 +20,9 @@ mod explain;
 mod frames;
 mod graph;
 mod input;
+mod learn;
 mod library;
+mod logs;
 mod look;
 mod looping;
 mod moment;
@@ -36,6 +38,7 @@ mod runs;
 mod serve;
 mod settings;
 mod sop;
+mod studio;
 mod trace;
 
 /// Puts AI agents on tracks: workflows of MCP tools that run, pause, survive a crash and can be
@@ -64,6 +67,12 @@ struct Common {
     /// Print JSON for scripts
     #[arg(long, global = true)]
     json: bool,
+    /// Log to standard error what this lets through: info, or warn,tramline=debug [default: nothing]
+    #[arg(long, global = true, env = "RUST_LOG", value_name = "FILTER")]
+    log: Option<String>,
+    /// How log lines are written
+    #[arg(long, global = true, value_name = "FORMAT", default_value = "text")]
+    log_format: logs::Format,
 }
 
 /// What may be touched and called.
@@ -92,6 +101,8 @@ enum Verb {
     Run(run::Run),
     /// Serve graphs as MCP tools
     Serve(serve::Serve),
+    /// Open documents, runs and questions in a browser
+    Studio(studio::Studio),
     /// Check documents and show every flaw at its place
     Check(check::Check),
     /// Draw a workflow as Mermaid, DOT or SVG
@@ -106,6 +117,8 @@ enum Verb {
     Library(library::Library),
     /// List, search, describe and try everything that can be called
     Registry(registry::Registry),
+    /// Show and forget what was learnt from plans that ended well
+    Learn(learn::Learn),
     /// Run a graph's tool step by step, with breakpoints and a prompt
     Debug(debug::Debug),
     /// Do a run again from its record, without calling anything, and compare
@@ -227,6 +240,7 @@ impl Common {
             hosts,
             shell: reach.allow_shell || file.shell,
             embedder: file.embedder,
+            learn_off: file.learn_off,
             mcp_config: reach.mcp_config.clone().or(file.mcp_config),
             file: reach.config.clone(),
             policy: file.policy,
@@ -236,6 +250,9 @@ impl Common {
             throttle: file.throttle,
             model: file.model,
             key_file: self.key_file.clone(),
+            telemetry: logs::telemetry()?,
+            logged: self.log.is_some(),
+            warn: Some(output::say),
             ..Config::default()
         })
     }
@@ -246,27 +263,7 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let common = cli.common;
     let json = common.json;
-    let done = match cli.verb {
-        Verb::Run(verb) => on_one_thread(run::main(common, verb)),
-        Verb::Serve(verb) => on_many_threads(serve::main(common, verb)),
-        Verb::Check(verb) => on_one_thread(check::main(common, verb)),
-        Verb::Graph(verb) => graph::main(&verb, json),
-        Verb::Convert(verb) => convert::main(&verb, json),
-        Verb::Runs(verb) => on_one_thread(runs::main(common, verb)),
-        Verb::Loop(verb) => on_one_thread(looping::main(common, verb)),
-        Verb::Library(verb) => on_one_thread(library::main(common, verb)),
-        Verb::Registry(verb) => on_many_threads(registry::main(common, verb)),
-        Verb::Debug(verb) => on_one_thread(debug::main(common, verb)),
-        Verb::Replay(verb) => on_one_thread(replay::main(common, verb)),
-        Verb::Sop(verb) => on_one_thread(sop::main(common, verb)),
-        Verb::Audit(verb) => on_one_thread(audit::main(common, verb)),
-        Verb::Trace(verb) => on_one_thread(trace::main(common, verb)),
-        Verb::Settings(verb) => on_one_thread(settings::main(common, verb)),
-        Verb::Eval(verb) => on_one_thread(eval::main(common, verb)),
-        Verb::Explain(verb) => explain::main(&verb, json),
-        Verb::Completions(verb) => completions::main(&verb),
-        Verb::Doctor(verb) => on_one_thread(doctor::main(common, verb)),
-    };
+    let done = logs::begin(&common).and_then(|()| perform(common, cli.verb));
     match done {
         Ok(exit) => exit.into(),
         Err(Stopped { exit, message }) => {
@@ -279,6 +276,33 @@ pub fn main() -> ExitCode {
             }
             exit.into()
         }
+    }
+}
+
+fn perform(common: Common, verb: Verb) -> Done {
+    let json = common.json;
+    match verb {
+        Verb::Run(verb) => on_one_thread(run::main(common, verb)),
+        Verb::Serve(verb) => on_many_threads(serve::main(common, verb)),
+        Verb::Studio(verb) => on_many_threads(studio::main(common, verb)),
+        Verb::Check(verb) => on_one_thread(check::main(common, verb)),
+        Verb::Graph(verb) => graph::main(&verb, json),
+        Verb::Convert(verb) => convert::main(&verb, json),
+        Verb::Runs(verb) => on_one_thread(runs::main(common, verb)),
+        Verb::Loop(verb) => on_one_thread(looping::main(common, verb)),
+        Verb::Library(verb) => on_one_thread(library::main(common, verb)),
+        Verb::Registry(verb) => on_many_threads(registry::main(common, verb)),
+        Verb::Debug(verb) => on_one_thread(debug::main(common, verb)),
+        Verb::Replay(verb) => on_one_thread(replay::main(common, verb)),
+        Verb::Sop(verb) => on_one_thread(sop::main(common, verb)),
+        Verb::Audit(verb) => on_one_thread(audit::main(common, verb)),
+        Verb::Trace(verb) => on_one_thread(trace::main(common, verb)),
+        Verb::Learn(verb) => on_one_thread(learn::main(common, verb)),
+        Verb::Settings(verb) => on_one_thread(settings::main(common, verb)),
+        Verb::Eval(verb) => on_one_thread(eval::main(common, verb)),
+        Verb::Explain(verb) => explain::main(&verb, json),
+        Verb::Completions(verb) => completions::main(&verb),
+        Verb::Doctor(verb) => on_one_thread(doctor::main(common, verb)),
     }
 }
 

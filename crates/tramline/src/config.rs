@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tramline_builtin::HostPattern;
 use tramline_core::{Map, Str, Value};
-use tramline_engine::seams::Model;
+use tramline_engine::seams::{Model, Observer};
 use tramline_engine::{Policy, Quota, Rate, Retention};
 use tramline_mcp::server::Conduct;
 
@@ -64,8 +64,20 @@ pub struct Config {
     pub own_model: Option<Arc<dyn Model>>,
     /// The directory with the model that tells search what texts mean.
     pub embedder: Option<PathBuf>,
+    /// Whether nothing is learnt from plans that ended well, and nothing that was learnt is used.
+    pub learn_off: bool,
     /// The file with the key that settings are sealed with; nothing means one beside the runs.
     pub key_file: Option<PathBuf>,
+    /// How many of the latest calls are kept as they went over the wire, for the studio.
+    pub exchanges: usize,
+    /// What is told of runs to tools that operators have; nothing unless it is said.
+    pub telemetry: tramline_telemetry::Settings,
+    /// Whether lines are logged, by whatever takes what `tracing` gives.
+    pub logged: bool,
+    /// A program's own observer, in the place of telemetry's.
+    pub observer: Option<Arc<dyn Observer>>,
+    /// Hears what whoever runs the program should know.
+    pub warn: Option<fn(&str)>,
 }
 
 /// How runs that agents bring are treated.
@@ -141,6 +153,14 @@ impl Config {
     #[must_use]
     pub fn model(mut self, model: Arc<dyn Model>) -> Self {
         self.own_model = Some(model);
+        self
+    }
+
+    /// This is told of runs: `Settings::read(|name| std::env::var(name).ok())?` takes the usual
+    /// variables.
+    #[must_use]
+    pub fn telemetry(mut self, settings: tramline_telemetry::Settings) -> Self {
+        self.telemetry = settings;
         self
     }
 

@@ -39,6 +39,7 @@
 pub mod cli;
 pub mod companions;
 pub mod config;
+mod disk;
 pub mod library;
 pub mod wire;
 
@@ -59,3 +60,4 @@ pub use tramline_core as core;
 pub use tramline_engine as engine;
 pub use tramline_mcp as mcp;
 pub use tramline_store as store;
+pub use tramline_telemetry as telemetry;

@@ -216,8 +216,7 @@ impl Tramline {
 
     /// Stops driving and ends the servers. Runs under way go on when they are resumed.
     pub async fn close(&self) {
-        self.0.house.engine.close().await;
-        self.0.house.servers.shutdown().await;
+        self.0.house.close().await;
     }
 
     /// The engine, for what has no word here.

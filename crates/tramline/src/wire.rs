@@ -18,7 +18,12 @@ use tramline_mcp::client::{self, Servers};
 use tramline_mcp::config::{ConfigFlaw, ServerConfig, read, read_servers};
 use tramline_mcp::server::About;
 use tramline_store::Sqlite;
+use tramline_telemetry::Telemetry;
 use tramline_vault::Vault;
+
+mod telemetry;
+
+use telemetry::Telling;
 
 /// The file with the key that settings are sealed with, in the data directory.
 const KEY_FILE: &str = "settings.key";
@@ -37,6 +42,8 @@ pub struct House {
     pub model: Option<Arc<dyn Model>>,
     /// What servers and documents name and never hold.
     pub settings: Settings,
+    /// What is told of runs, if anything is.
+    pub telemetry: Option<Telemetry>,
 }
 
 /// What can be called, without anything to run it.
@@ -196,6 +203,15 @@ pub fn equip<'d>(
     documents: impl IntoIterator<Item = &'d Document>,
     settings: Settings,
 ) -> Result<Equipment, Trouble> {
+    equip_telling(config, documents, settings, &Telling::default())
+}
+
+fn equip_telling<'d>(
+    config: &Config,
+    documents: impl IntoIterator<Item = &'d Document>,
+    settings: Settings,
+    telling: &Telling,
+) -> Result<Equipment, Trouble> {
     let servers = servers(config, documents)?;
     tell_users(&settings, &servers);
     let lookup = settings.clone();
@@ -208,6 +224,7 @@ pub fn equip<'d>(
             let settings = settings.clone();
             Arc::new(move |text| settings.redact_text(text).into_owned())
         },
+        exchanges: config.exchanges,
         ..client::Options::default()
     };
     let allowed = Allowed {
@@ -218,10 +235,12 @@ pub fn equip<'d>(
     let mut builtin = Builtin::new(allowed)?;
     let model = config.open_model(&*options.lookup);
     if let Some(model) = model.map_err(Trouble::Model)? {
-        builtin = builtin.with_model(model);
+        builtin = builtin.with_model(telling.model(config, model));
     }
+    let servers = Arc::new(Servers::new(servers, options));
+    telling.of(&servers);
     Ok(Equipment {
-        servers: Arc::new(Servers::new(servers, options)),
+        servers,
         builtin: Arc::new(builtin),
         settings,
     })
@@ -237,11 +256,12 @@ pub fn open<'d>(
     let shelf = Arc::new(shelf);
     let store = store(config)?;
     let settings = settings(config, Arc::clone(&store))?;
+    let telling = Telling::open(config, &settings);
     let Equipment {
         servers,
         builtin,
         settings,
-    } = equip(config, documents, settings)?;
+    } = equip_telling(config, documents, settings, &telling)?;
     let mut tools = Toolbox::new(Arc::clone(&servers) as _).with(SERVER, Arc::clone(&builtin) as _);
     for (server, own) in &config.tools {
         let own = OwnTools::new(server, own).map_err(Trouble::Tool)?;
@@ -254,6 +274,8 @@ pub fn open<'d>(
         scratch: Some(Scratch::new(|| Ok(Arc::new(Sqlite::in_memory()?)))),
         settings: Some(settings.clone()),
         embedder: embedder(config)?,
+        observer: telling.observer(config),
+        learn: !config.learn_off,
         ..Options::default()
     };
     if let Some(name) = &config.name {
@@ -271,6 +293,7 @@ pub fn open<'d>(
         model: builtin.model(),
         builtin,
         settings,
+        telemetry: telling.telemetry,
     })
 }
 
@@ -396,9 +419,12 @@ impl House {
         }
     }
 
-    /// Stops driving and ends the downstream servers.
-    pub async fn close(self) {
+    /// Stops driving, ends the downstream servers, and sends what telemetry has left.
+    pub async fn close(&self) {
         self.engine.close().await;
         self.servers.shutdown().await;
+        if let Some(telemetry) = &self.telemetry {
+            telemetry.close().await;
+        }
     }
 }

@@ -102,10 +102,11 @@ const RULES: &[Rule] = &[
             "tramline-model",
             "tramline-embed",
             "tramline-web",
+            "tramline-telemetry",
             "tramline-engine",
             "tramline-core",
         ],
-        vendors: &[MCP, SQLITE],
+        vendors: &[MCP, SQLITE, "tracing-subscriber"],
         words: &[],
     },
     Rule {
@@ -150,6 +151,12 @@ const RULES: &[Rule] = &[
         below: &["tramline-engine", "tramline-core"],
         vendors: &[MCP, SQLITE, "clap"],
         words: &["std::fs", "process::Command"],
+    },
+    Rule {
+        name: "tramline-telemetry",
+        below: &["tramline-engine", "tramline-core"],
+        vendors: &[MCP, SQLITE, "axum", "clap"],
+        words: &["std::fs", "process::Command", ".append("],
     },
     Rule {
         name: "tramline-unruly",

@@ -40,6 +40,7 @@ pub(crate) async fn call(tools: &Builtin, tool: &str, arguments: &str) -> Result
             timeout: Duration::from_secs(5),
             cancel: CancellationToken::new(),
             progress: None,
+            upstream: None,
         })
         .await
 }

@@ -113,6 +113,7 @@ async fn nothing_is_left_behind() {
         timeout: Duration::from_millis(ms),
         cancel: cancel.clone(),
         progress: None,
+        upstream: None,
     };
     // What goes on in the background ends with the command.
     let never = CancellationToken::new();

@@ -60,7 +60,7 @@ pub(super) fn is_one(bytes: &[u8]) -> bool {
 }
 
 /// The document in the shape of an IR.
-fn tree(text: &str, flaws: &mut Flaws) -> Option<Tree> {
+pub(super) fn tree(text: &str, flaws: &mut Flaws) -> Option<Tree> {
     let lines = Lines::of(text);
     let outline = Outline::of(&lines, flaws);
     let has = |section| outline.entities.iter().any(|one| one.section == section);

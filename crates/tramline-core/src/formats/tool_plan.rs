@@ -13,6 +13,7 @@ use std::sync::Arc;
 use tramline_expr::{Map, Str, Value};
 
 mod find;
+mod settle;
 
 /// Longer plans are refused: a planner that goes on and on does not know what it wants.
 const STEPS_MAX: usize = 64;

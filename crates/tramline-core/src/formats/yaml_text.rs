@@ -13,6 +13,46 @@ const LINE_CHARS: usize = 100;
 /// How much deeper each level stands.
 const STEP: usize = 2;
 
+/// What stands behind `key:` in a block, without the end of its last line.
+pub(super) fn behind(value: &Value, indent: usize) -> String {
+    let mut text = String::new();
+    after(&mut text, value, indent);
+    text.truncate(text.trim_end_matches('\n').len());
+    text
+}
+
+/// An item of a list in a block with its dash, without the end of its last line.
+pub(super) fn dashed(item: &Value, indent: usize) -> String {
+    let mut text = String::new();
+    match item {
+        // A node reads better in several lines, however short it is.
+        Value::Object(map) => {
+            let mut below = String::new();
+            fields(&mut below, map, indent + STEP);
+            pad(&mut text, indent);
+            text.push_str("- ");
+            text.push_str(below.trim_start());
+        }
+        Value::Array(_) | Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {
+            list_item(&mut text, item, indent);
+        }
+    }
+    text.truncate(text.trim_end_matches('\n').len());
+    text
+}
+
+/// A value on one line inside of brackets, if it can stand there.
+pub(super) fn inline(value: &Value) -> Option<String> {
+    let mut line = String::new();
+    one_line(value, &mut line)?;
+    Some(line)
+}
+
+/// A key as it is written.
+pub(super) fn key(key: &str) -> String {
+    name(key)
+}
+
 /// The fields of an object as YAML, each after a blank line where it is more than a line.
 pub(super) fn document(map: &Map) -> String {
     let mut text = String::new();

@@ -1,7 +1,8 @@
 //! How a run begins: what it runs, with what, for whom, and where it is to halt.
 
-use super::Budget;
+use super::{Budget, Entry, Event};
 use crate::ids::{RunId, Seq, StepNo};
+use crate::upstream::Upstream;
 use crate::workflow::Workflow;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -43,6 +44,12 @@ pub struct Started {
     /// Whose it is, in the front end's own words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<Str>,
+    /// The span of its caller's that it belongs to, if the caller named one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<Box<Upstream>>,
+    /// What it was planned for, in the words of whoever wanted it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intent: Option<Str>,
 }
 
 /// One item of a step that is spread.
@@ -87,6 +94,22 @@ pub struct Watch {
     /// Before every step.
     #[serde(default)]
     pub stepping: bool,
+}
+
+impl Watch {
+    /// What was said last in a journal about where its run is to halt.
+    pub fn current(entries: &[Entry]) -> Self {
+        let said = entries.iter().rev().find_map(|entry| {
+            if let Event::Watched { watch, .. } = &entry.event {
+                Some(watch.clone())
+            } else if let Event::Started(started) = &entry.event {
+                started.watch.clone()
+            } else {
+                None
+            }
+        });
+        said.unwrap_or_default()
+    }
 }
 
 /// A node before which a run is to halt.

@@ -1,7 +1,7 @@
 //! What happens in a guided run: moves, notes, calls through the gate, refusals.
 
 use crate::failure::Failure;
-use crate::ids::{NodeIx, ToolName};
+use crate::ids::{NodeIx, RunId, ToolName};
 use crate::sop::Sop;
 use crate::todo::Todo;
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,9 @@ pub struct Guided {
     /// Whose it is, in the front end's own words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<Str>,
+    /// How long it waits for its agent's next word before it is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl_ms: Option<u64>,
 }
 
 /// A node of one of the procedures of a guided run.
@@ -106,7 +109,7 @@ pub enum Note {
     Slots(Value),
 }
 
-/// A call that is about to leave.
+/// A call that is about to leave, or about which a person is asked first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolCalled {
     /// Its number, from 1.
@@ -122,6 +125,9 @@ pub struct ToolCalled {
     /// Why it was not allowed, where it was let pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<Str>,
+    /// The run in which a person is asked about it, and in which it is then made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
 }
 
 /// What came of a call.
@@ -135,6 +141,9 @@ pub struct ToolAnswered {
     /// Why it failed, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
+    /// Who decided about it, where a person was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Str>,
 }
 
 /// Something that was asked for and not done.

@@ -142,3 +142,15 @@ pub enum Outcome {
         why: Option<String>,
     },
 }
+
+impl Outcome {
+    /// How a run stands that ended so.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Completed { .. } => "completed",
+            Self::Failed { .. } => "failed",
+            Self::Rejected { .. } => "rejected",
+            Self::Aborted { .. } => "aborted",
+        }
+    }
+}

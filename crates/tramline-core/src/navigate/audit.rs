@@ -4,9 +4,9 @@
 //! is written down: moves off the edges, calls off the node, required tools that were not called.
 
 use super::{Procedure, Refusal, Walk, find, gate, into, moved};
-use crate::ids::{NodeIx, RunId, ToolName};
-use crate::journal::{Entry, Event, Guided, ToolAnswered, ToolCalled, Way};
-use crate::sop::{Mode, Sop};
+use crate::ids::{RunId, ToolName};
+use crate::journal::{Entry, Event, Guided, Stand, ToolAnswered, ToolCalled, Way};
+use crate::sop::{Gathering, Mode, Sop};
 use std::sync::Arc;
 use tramline_expr::{Str, Value};
 
@@ -36,9 +36,9 @@ pub struct Audit {
     /// Tools that a node requires and that were not called before it was left.
     pub missed: Vec<Off>,
     /// Every move: from where, where to, and whether an edge was followed.
-    pub taken: Vec<(Option<NodeIx>, NodeIx, bool)>,
+    pub taken: Vec<(Option<Stand>, Stand, bool)>,
     /// Where it ended.
-    pub last: Option<NodeIx>,
+    pub last: Option<Stand>,
     /// Whether that is an end of the procedure.
     pub ended: bool,
 }
@@ -63,43 +63,50 @@ impl Audit {
     }
 }
 
-/// Holds transcripts against a procedure.
+/// Holds transcripts against a procedure and those that it leads into.
 pub struct Auditor {
-    procedure: Arc<Procedure>,
+    procedures: Vec<Arc<Procedure>>,
+    files: Vec<Str>,
 }
 
 impl Auditor {
     /// An auditor for a procedure. Where its file lists no tools at nodes, those that were recorded
     /// in the transcripts' own replies are taken.
-    pub fn new(sop: &Sop, transcripts: &[Transcript]) -> Result<Self, String> {
-        let mut sop = sop.clone();
-        sop.mode = Mode::Observe;
-        sop.gated = true;
-        if sop.nodes.iter().all(|node| node.tools.is_empty()) {
-            learn(&mut sop, transcripts);
-        }
+    pub fn new(read: &Gathering, transcripts: &[Transcript]) -> Result<Self, String> {
+        let build = |sop: &Arc<Sop>| {
+            let mut sop = Sop::clone(sop);
+            sop.mode = Mode::Observe;
+            sop.calls = None;
+            sop.gated = true;
+            if sop.nodes.iter().all(|node| node.tools.is_empty()) {
+                learn(&mut sop, transcripts);
+            }
+            Procedure::build(Arc::new(sop)).map(Arc::new)
+        };
         Ok(Self {
-            procedure: Arc::new(Procedure::build(Arc::new(sop))?),
+            procedures: read.sops.iter().map(build).collect::<Result<_, _>>()?,
+            files: read.files.clone(),
         })
     }
 
-    /// The procedure that is held against.
-    pub fn procedure(&self) -> &Arc<Procedure> {
-        &self.procedure
+    /// The procedures that are held against, the outermost first.
+    pub fn procedures(&self) -> &[Arc<Procedure>] {
+        &self.procedures
     }
 
     /// Holds one transcript against the procedure.
     pub fn audit(&self, transcript: &Transcript) -> Result<Audit, String> {
+        let sops = self.procedures.iter().map(|it| Arc::clone(&it.sop));
         let begun = Guided {
-            sops: vec![Arc::clone(&self.procedure.sop)],
-            files: Vec::new(),
+            sops: sops.collect(),
+            files: self.files.clone(),
             session: None,
             by: "audit".into(),
             origin: Value::Null,
             owner: None,
+            ttl_ms: None,
         };
-        let procedures = vec![Arc::clone(&self.procedure)];
-        let walk = Walk::begin(RunId::new(0, 0), procedures, begun, 0);
+        let walk = Walk::begin(RunId::new(0, 0), self.procedures.clone(), begun, 0);
         let mut held = Held {
             walk: walk.map_err(|illegal| illegal.message)?,
             audit: Audit {
@@ -122,8 +129,8 @@ impl Auditor {
                 } => held.call(tool, output, *failed)?,
             }
         }
-        held.audit.last = held.walk.frame().at;
-        held.audit.ended = held.walk.is_terminal();
+        held.audit.last = held.stands(held.walk.frame().sop);
+        held.audit.ended = held.walk.is_terminal() && held.walk.depth() == 1;
         Ok(held.audit)
     }
 }
@@ -165,9 +172,15 @@ impl Held {
         self.walk.apply(&entry).map_err(|illegal| illegal.message)
     }
 
+    /// Where the walk stands in one of the procedures that it is in.
+    fn stands(&self, sop: u32) -> Option<Stand> {
+        let frames = self.walk.frames().iter().rev();
+        let node = frames.filter(|it| it.sop == sop).find_map(|it| it.at)?;
+        Some(Stand { sop, node })
+    }
+
     fn go(&mut self, node: &str) -> Result<(), String> {
         self.audit.moves += 1;
-        let from = self.walk.frame().at;
         let (open, legal) = match find(&self.walk, node) {
             Ok(open) => (open, true),
             Err((refusal, to)) => {
@@ -182,15 +195,20 @@ impl Held {
                 (open, legal)
             }
         };
-        if from != Some(open.to.node) {
-            self.audit.taken.push((from, open.to.node, legal));
-        }
         let to = open.to;
-        self.apply(moved(open, false, None, Value::Null, None))?;
-        match into(&self.walk, to, false) {
-            Some(event) => self.apply(event),
-            None => Ok(()),
+        // Out of a procedure inside another, the way begins at the node that led into it.
+        let from = self.stands(to.sop);
+        if from != Some(to) {
+            self.audit.taken.push((from, to, legal));
         }
+        self.apply(moved(open, false, None, Value::Null, None))?;
+        let Some(event) = into(&self.walk, to, false) else {
+            return Ok(());
+        };
+        self.apply(event)?;
+        let inside = self.stands(self.walk.frame().sop);
+        self.audit.taken.extend(inside.map(|at| (None, at, true)));
+        Ok(())
     }
 
     /// Files a refusal under what it means; whether an edge was followed all the same.
@@ -229,7 +247,8 @@ impl Held {
         };
         let node = self.walk.frame().at.map(|at| self.walk.here().node(at));
         let listed = node.is_some_and(|it| gate::has(&it.tools, &name));
-        if !listed && !gate::has(&self.walk.sop().anywhere, &name) {
+        let anywhere = [self.walk.sop(), &self.walk.here().sop];
+        if !listed && !anywhere.iter().any(|it| gate::has(&it.anywhere, &name)) {
             let why = match node {
                 Some(node) => format!("{} does not list it", node.id),
                 None => "the conversation stands nowhere".to_owned(),
@@ -245,6 +264,7 @@ impl Held {
             arguments: Value::Null,
             confirmed: None,
             against: None,
+            run: None,
         })))?;
         let failure = failed
             .then(|| crate::failure::Failure::new(crate::failure::FailureKind::Tool, "it failed"));
@@ -252,6 +272,7 @@ impl Held {
             call,
             output: output.clone(),
             failure,
+            by: None,
         })))
     }
 }

@@ -4,6 +4,7 @@ use super::Procedure;
 use super::audit::Audit;
 use crate::formats::mermaid::{self, Decoration, Diagram, Head, Link, Stroke, Vertex};
 use crate::ids::NodeIx;
+use crate::journal::Stand;
 use std::collections::{BTreeMap, HashMap};
 use tramline_expr::Str;
 
@@ -33,11 +34,16 @@ impl Coverage {
         }
     }
 
-    /// Adds what one conversation took.
-    pub fn add(&mut self, procedure: &Procedure, audit: &Audit) {
-        self.conversations += 1;
+    /// Adds what one conversation took of the procedure with this number.
+    pub fn add(&mut self, procedure: &Procedure, number: usize, audit: &Audit) {
+        let is_here = |at: &Stand| at.sop as usize == number;
+        let taken = audit.taken.iter().filter(|(_, to, _)| is_here(to));
+        let mut taken = taken.peekable();
+        // Not every conversation comes into a procedure inside another.
+        self.conversations += usize::from(number == 0 || taken.peek().is_some());
         let edges = &procedure.sop.edges;
-        for (from, to, legal) in &audit.taken {
+        for (from, to, legal) in taken {
+            let (from, to) = (from.map(|at| at.node), &to.node);
             if let Some(count) = self.nodes.get_mut(to.at()) {
                 *count += 1;
             }
@@ -47,11 +53,11 @@ impl Coverage {
                 Some(edge) => self.edges[edge] += 1,
                 // To a hub or the entry no edge is needed.
                 None if *legal => {}
-                None => *self.off.entry((*from, *to)).or_default() += 1,
+                None => *self.off.entry((from, *to)).or_default() += 1,
             }
         }
-        if let (Some(last), false) = (audit.last, audit.ended)
-            && let Some(count) = self.dropped.get_mut(last.at())
+        if let (Some(last), false) = (audit.last.filter(is_here), audit.ended)
+            && let Some(count) = self.dropped.get_mut(last.node.at())
         {
             *count += 1;
         }

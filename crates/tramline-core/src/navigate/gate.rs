@@ -1,7 +1,7 @@
 //! The gate before tools: a call passes where the node, or the whole procedure, allows it.
 
 use super::{Refusal, Turn, Walk};
-use crate::ids::ToolName;
+use crate::ids::{RunId, ToolName};
 use crate::journal::{Asked, Event, Refused, ToolCalled};
 use crate::sop::Mode;
 use tramline_expr::{Str, Value};
@@ -13,14 +13,23 @@ pub struct Pass {
     pub tool: ToolName,
     /// With what.
     pub arguments: Value,
-    /// How the user agreed, if that was asked.
+    /// How the user agreed, in the caller's words. Where a person can be asked these are only shown.
     pub confirmed: Option<Str>,
+    /// The run in which a person would be asked; nothing where the caller is that person.
+    pub asked_in: Option<RunId>,
+    /// Whether somebody else than the procedure wants a person to be asked.
+    pub asks: bool,
 }
 
 /// Whether a call may be made: the event that announces it, or the refusal.
 pub fn call(walk: &Walk, pass: Pass) -> Turn {
-    let against = check(walk, &pass);
-    let mode = walk.sop().mode;
+    let mode = walk.sop().call_mode();
+    let (against, asks) = match check(walk, &pass) {
+        Some(Refusal::Unconfirmed { .. }) if mode == Mode::Strict && pass.asked_in.is_some() => {
+            (None, true)
+        }
+        against => (against, pass.asks),
+    };
     if let Some(refusal) = against.clone()
         && mode == Mode::Strict
     {
@@ -43,6 +52,7 @@ pub fn call(walk: &Walk, pass: Pass) -> Turn {
         arguments: pass.arguments,
         confirmed: pass.confirmed,
         against: says,
+        run: pass.asked_in.filter(|_| asks),
     }));
     Turn {
         events: vec![event],
@@ -67,10 +77,12 @@ fn check(walk: &Walk, pass: &Pass) -> Option<Refusal> {
     let at = walk.frame().at;
     let node = at.map(|at| here.node(at));
     if let Some(node) = node.filter(|node| has(&node.tools, &pass.tool)) {
-        let agreed = pass
+        let is_said = pass
             .confirmed
             .as_ref()
             .is_some_and(|it| !it.trim().is_empty());
+        // An agent's word is no person's.
+        let agreed = is_said && (pass.asked_in.is_none() || sop.call_mode() != Mode::Strict);
         return (node.confirm && !agreed).then(|| Refusal::Unconfirmed {
             tool: pass.tool.to_string().into(),
             at: node.id.clone(),

@@ -93,7 +93,7 @@ pub enum Refusal {
         /// The way to the nearest of them.
         path: Vec<Str>,
     },
-    /// The user has not agreed.
+    /// No person has agreed.
     Unconfirmed {
         /// Which tool.
         tool: Str,
@@ -171,9 +171,9 @@ impl Refusal {
                 format!("The slot {name} must be {wanted}, not {given}")
             }
             Self::NoTool { .. } => self.no_tool(),
-            Self::Unconfirmed { tool, at } => format!(
-                "{at} asks for the user's agreement before {tool}: tell the user what will be done, and repeat the call with `confirm` saying how the user agreed"
-            ),
+            Self::Unconfirmed { tool, at } => {
+                format!("{at} wants a person's agreement before {tool}, and nobody was asked")
+            }
         }
     }
 

@@ -242,6 +242,18 @@ impl Walk {
         Ok(())
     }
 
+    /// The calls about which a person is asked, with the runs in which that is done.
+    pub fn asked(&self) -> impl Iterator<Item = (u32, &RunId)> {
+        let open = self.open.iter();
+        open.filter_map(|(call, called)| Some((*call, called.run.as_ref()?)))
+    }
+
+    /// Until when it waits for its agent's next word.
+    pub fn expires_ms(&self) -> Option<i64> {
+        let ttl_ms = self.begun.ttl_ms?;
+        Some(self.updated_ms.saturating_add_unsigned(ttl_ms))
+    }
+
     /// Where it stands in the innermost procedure.
     pub fn frame(&self) -> &Frame {
         // There is always one: `leave` keeps the last.

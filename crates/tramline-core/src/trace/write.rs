@@ -3,7 +3,7 @@
 use super::{Asked, Note, Step, Trace, VERSION, outcome};
 use crate::graph::Graph;
 use crate::ids::{Checkpoint, NodeIx, RunId, Seq, StepNo};
-use crate::journal::{Answer, Entry, Event, Outcome, Pause};
+use crate::journal::{Answer, Entry, Event, Pause};
 use crate::run::failure_value;
 use std::collections::BTreeMap;
 use tramline_expr::Value;
@@ -160,12 +160,7 @@ impl Writer<'_> {
             | Event::Refused(_) => {}
             Event::Finished { outcome: how } => {
                 self.trace.outcome = Some(outcome(self.graph, how));
-                self.trace.status = match how {
-                    Outcome::Completed { .. } => "completed",
-                    Outcome::Failed { .. } => "failed",
-                    Outcome::Rejected { .. } => "rejected",
-                    Outcome::Aborted { .. } => "aborted",
-                };
+                self.trace.status = how.word();
             }
         }
     }

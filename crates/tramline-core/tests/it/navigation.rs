@@ -114,6 +114,7 @@ impl Told {
             by: "test".into(),
             origin: Value::Null,
             owner: None,
+            ttl_ms: None,
         };
         let built = sops
             .into_iter()
@@ -171,6 +172,8 @@ impl Told {
             tool: ToolName::new("shop", tool),
             arguments: Value::Null,
             confirmed: confirmed.map(Into::into),
+            asked_in: None,
+            asks: false,
         };
         let turn = navigate::call(&self.walk, pass);
         self.record(&turn);
@@ -179,6 +182,7 @@ impl Told {
                 call: self.walk.calls,
                 output: Value::from_json(output).unwrap(),
                 failure: None,
+                by: None,
             };
             let events = vec![Event::ToolAnswered(Box::new(answered))];
             self.record(&Turn {

@@ -54,6 +54,31 @@ fn every_layout_is_read_as_expected() {
 }
 
 #[test]
+fn the_more_particular_field_says_how_strictly_calls_are_held() {
+    use tramline_core::sop::Mode::{self, Observe, Strict, Warn};
+    let held = |front: &str| -> (Mode, Mode, bool) {
+        let text =
+            format!("---\nagent: a\n{front}---\n```mermaid\nflowchart TD\n  START --> E\n```\n");
+        let sop = sop_markdown::read(text.as_bytes(), "x").unwrap().sop;
+        (sop.mode, sop.call_mode(), sop.gated)
+    };
+    for (front, wanted) in [
+        ("", (Strict, Strict, true)),
+        ("strict: false\n", (Warn, Warn, true)),
+        ("strict: false\nmode: observe\n", (Observe, Observe, true)),
+        ("strict: false\nmode: strict\n", (Strict, Strict, true)),
+        ("strict: false\nenforce_tools: true\n", (Warn, Strict, true)),
+        (
+            "enforce_tools: true\nmode: observe\n",
+            (Observe, Strict, true),
+        ),
+        ("enforce_tools: false\n", (Strict, Strict, false)),
+    ] {
+        assert_eq!(held(front), wanted, "{front}");
+    }
+}
+
+#[test]
 fn every_flaw_is_told_at_its_line() {
     let mut table = String::new();
     for path in files(&folder().join("flawed")) {

@@ -44,12 +44,13 @@ impl Driver {
             return Ok(());
         }
         let (entries, bytes) = self.inner.read(&self.run.id, self.ledger.durable).await?;
-        for entry in entries {
+        for entry in &entries {
             self.run
-                .apply(&entry)
+                .apply(entry)
                 .map_err(|illegal| damaged(&self.run, &illegal))?;
             self.ledger.durable = entry.seq;
         }
+        self.learnt(&entries);
         self.ledger.bytes += bytes;
         self.forget_closed();
         Ok(())
@@ -63,6 +64,7 @@ impl Driver {
         let ours = self.ledger.discard();
         let loaded = self.inner.load(&self.run.id).await?;
         self.run = loaded.run;
+        self.learnt(&loaded.entries);
         self.ledger.durable = self.run.seq;
         self.ledger.bytes = loaded.bytes;
         self.held.clear();
@@ -113,6 +115,13 @@ impl Driver {
             }
         }
         Ok(())
+    }
+
+    /// Tells the observer, if there is one, what others appended.
+    fn learnt(&self, entries: &[Entry]) {
+        if let Some(observer) = self.inner.observer() {
+            observer.learnt(&self.run, entries);
+        }
     }
 
     /// Refuses an answer that we brought if somebody else's came first.

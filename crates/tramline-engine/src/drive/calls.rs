@@ -14,6 +14,7 @@ use tramline_core::graph::Graph;
 use tramline_core::ids::{NodeIx, Seq, StepNo, ToolName};
 use tramline_core::journal::{Event, Parent, Pause};
 use tramline_core::run::Open;
+use tramline_core::upstream::Upstream;
 use tramline_core::workflow::{Action, WORKFLOW_SERVER};
 use tramline_core::{Str, Value};
 
@@ -138,6 +139,7 @@ impl Driver {
             return;
         }
         let attempt = Attempt {
+            upstream: self.beneath(step, open.attempt),
             tool: tool.clone(),
             arguments: open.arguments.clone(),
             key: perform::key(&self.run.id, step),
@@ -214,8 +216,17 @@ impl Driver {
             owner: self.run.started.owner.clone(),
             budget: self.budget_left(),
             origin: self.run.started.origin.clone(),
+            // A caller's span is handed down whoever is told of ours.
+            upstream: self
+                .beneath(step, open.attempt)
+                .or_else(|| self.run.started.upstream.as_deref().cloned()),
             cancel,
         }
+    }
+
+    /// What goes with a call, for who is called.
+    fn beneath(&self, step: StepNo, attempt: u32) -> Option<Upstream> {
+        self.inner.observer()?.beneath(&self.run, step, attempt)
     }
 
     /// Another attempt of a step that is open already.

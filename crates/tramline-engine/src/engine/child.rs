@@ -16,6 +16,7 @@ use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId, Seq};
 use tramline_core::journal::{Answer, Budget, Event, Outcome, Parent, Pause};
 use tramline_core::text::nearest;
+use tramline_core::upstream::Upstream;
 use tramline_core::{Str, Value, trace};
 
 /// Deeper nesting is refused: it is a workflow that calls itself.
@@ -43,6 +44,8 @@ pub(crate) struct ChildCall {
     pub(crate) budget: Option<Budget>,
     /// Where the parent's document is, for a workflow that has no place of its own.
     pub(crate) origin: Value,
+    /// The span that it belongs to.
+    pub(crate) upstream: Option<Upstream>,
     pub(crate) cancel: CancellationToken,
 }
 
@@ -88,6 +91,7 @@ impl Engine {
                 start.session = call.session;
                 start.owner = call.owner;
                 start.budget = call.budget;
+                start.upstream = call.upstream;
                 let handle = self.begin(id.clone(), call.born_ms, start, Some(call.parent));
                 handle.map(Child::Driven).map_err(failed)
             }

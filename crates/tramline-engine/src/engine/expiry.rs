@@ -16,7 +16,7 @@ use tramline_core::journal::{Event, Outcome};
 use tramline_core::run::Run;
 
 /// Who ends runs whose time is over, in their journals.
-const EXPIRY: &str = "expiry";
+pub(super) const EXPIRY: &str = "expiry";
 
 /// So many runs are looked at before the next page is asked for.
 const PAGE_ROWS: usize = 500;
@@ -47,7 +47,7 @@ impl Engine {
         };
         let oldest = now_ms.saturating_sub_unsigned(1 << least.min(63));
         let mut filter = RunFilter {
-            status: vec![Status::Paused],
+            status: vec![Status::Paused, Status::Guided],
             // The runs that were updated at that very moment are due too.
             updated_before_ms: Some(oldest.saturating_add(1)),
             most: PAGE_ROWS,
@@ -78,6 +78,9 @@ impl Engine {
         let due_ms = row.head.updated_ms.saturating_add_unsigned(ttl_ms);
         if due_ms > now_ms || row.driven {
             return Ok(false);
+        }
+        if row.head.status == Status::Guided {
+            return self.lapse_guided(&row.run, now_ms).await;
         }
         match self.load(&row.run).await {
             Ok(Loaded { run, .. }) => self.lapse(&run, now_ms).await,
@@ -135,7 +138,7 @@ impl Engine {
             };
             let used = row.head.updated_ms.saturating_add_unsigned(ttl_ms) > now_ms;
             match row.head.status {
-                Status::Running => return Ok(false),
+                Status::Running | Status::Guided => return Ok(false),
                 Status::Paused if used => return Ok(false),
                 Status::Paused => below.extend(waited_for(&self.load(&child).await?.run)),
                 Status::Completed | Status::Failed | Status::Rejected | Status::Aborted => {}
@@ -181,12 +184,17 @@ fn is_due(run: &Run, now_ms: i64) -> bool {
 pub fn over(run: &Run) -> Fault {
     let id = run.id.clone();
     match &run.outcome {
-        Some(Outcome::Aborted { by, .. }) if by == EXPIRY => Fault::Expired { run: id },
+        Some(outcome) if is_expiry(outcome) => Fault::Expired { run: id },
         _ => Fault::Over {
             run: id,
             status: status(run).as_str(),
         },
     }
+}
+
+/// Whether a run ended because its time was over.
+pub(super) fn is_expiry(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Aborted { by, .. } if by == EXPIRY)
 }
 
 impl Inner {
@@ -197,7 +205,11 @@ impl Inner {
         if let Some(known) = known {
             return Ok(known);
         }
-        let ttl_ms = self.started(id).await?.and_then(|started| started.ttl_ms);
+        let ttl_ms = match self.first(id).await? {
+            Some(Event::Started(started)) => started.ttl_ms,
+            Some(Event::Guided(begun)) => begun.ttl_ms,
+            Some(_) | None => None,
+        };
         let mut times = times();
         if times.len() >= TIMES_MAX {
             times.clear();

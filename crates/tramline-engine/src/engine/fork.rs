@@ -7,7 +7,6 @@ use super::debug::{ended_step, place};
 use super::{At, Engine, Handle};
 use crate::clock;
 use crate::fault::Fault;
-use crate::ledger::Ledger;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,6 +80,7 @@ impl Engine {
         });
         started.by = self.0.options.name.clone();
         started.parent = None;
+        started.upstream = None;
         started.watch = branch.watch;
         let _room = self.room().await?;
         let handle = self.branch_off(past)?;
@@ -118,10 +118,12 @@ impl Engine {
         let chance = u128::from(clock::random()) << 64 | u128::from(clock::random());
         let id = RunId::new(at_ms, chance);
         let mut run = self.fold(&id, &past)?;
-        let mut ledger = Ledger::new(Arc::clone(&self.0.store), 0, 0);
+        let mut ledger = self.0.ledger(0, 0);
         for entry in past {
             ledger.open(entry)?;
         }
+        // What another run did was told when that run did it.
+        ledger.told = run.seq;
         let by = self.0.options.name.clone();
         ledger.record(&mut run, Event::Resumed { by })?;
         let seat = self.0.seat(&id)?;

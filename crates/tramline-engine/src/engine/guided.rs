@@ -7,6 +7,7 @@
 use super::{Engine, Inner};
 use crate::clock;
 use crate::fault::Fault;
+use crate::ledger::ended;
 use crate::seams::{Append, AppendError, Head, Hold, Status};
 use std::sync::Arc;
 use tramline_core::ids::RunId;
@@ -15,8 +16,10 @@ use tramline_core::navigate::{Procedure, Turn, Walk};
 use tramline_core::sop::Sop;
 use tramline_core::{Str, Value};
 
+mod asking;
 mod call;
 mod hot;
+mod lapse;
 
 pub use call::{ToolCall, Went};
 pub(super) use hot::Hot;
@@ -37,11 +40,14 @@ pub struct Guide {
     pub origin: Value,
     /// Whose it is: kept for front ends, which compare it.
     pub owner: Option<Str>,
+    /// How long it waits for its agent's next word before it is over.
+    pub ttl_ms: Option<u64>,
 }
 
 impl Engine {
     /// Begins a conversation along a procedure.
     pub async fn guide(&self, guide: Guide) -> Result<RunId, Fault> {
+        self.note_ttl(guide.ttl_ms).await?;
         let _room = self.room().await?;
         let at_ms = clock::now_ms();
         let chance = u128::from(clock::random()) << 64 | u128::from(clock::random());
@@ -53,6 +59,7 @@ impl Engine {
             by: self.0.options.name.clone(),
             origin: guide.origin,
             owner: guide.owner,
+            ttl_ms: guide.ttl_ms,
         };
         let built: Result<Vec<_>, String> = begun
             .sops
@@ -100,6 +107,13 @@ impl Engine {
         }
     }
 
+    /// How a conversation began, which never changes.
+    pub async fn guided(&self, id: &RunId) -> Result<Arc<Guided>, Fault> {
+        let seat = self.0.walking(id).await?;
+        let begun = Arc::clone(&seat.lock().await.begun);
+        Ok(begun)
+    }
+
     /// Looks at a conversation as it stands.
     pub async fn walk<T>(&self, id: &RunId, tell: impl FnOnce(&Walk) -> T) -> Result<T, Fault> {
         let seat = self.0.walking(id).await?;
@@ -118,13 +132,13 @@ impl Engine {
         let seat = self.0.walking(id).await?;
         let mut walk = seat.lock().await;
         for _ in 0..TRIES_MAX {
-            if walk.outcome.is_some() {
-                return Err(Fault::Over {
-                    run: id.clone(),
-                    status: "ended",
-                });
-            }
+            self.ready(&mut walk).await?;
             let turn = decide(&walk);
+            if asking::leaves(&turn) {
+                // First, so that no question outlives the node that allowed its call.
+                let asked: Vec<RunId> = walk.asked().map(|(_, run)| run.clone()).collect();
+                self.withdraw(&asked).await?;
+            }
             match self.0.record(&mut walk, &turn.events).await {
                 Ok(()) => return Ok(tell(&walk, &turn)),
                 Err(AppendError::Moved { .. } | AppendError::Elsewhere { .. }) => {
@@ -136,6 +150,22 @@ impl Engine {
         Err(Fault::Refused(format!(
             "{id} moves on too fast to be reached; try again"
         )))
+    }
+
+    /// Readies a conversation for a word: what became of calls that people were asked about is
+    /// recorded, and a conversation whose time is over ends.
+    async fn ready(&self, walk: &mut Walk) -> Result<(), Fault> {
+        if walk.asked().next().is_some() {
+            // Boxed: rare, and it must not make every move's future larger.
+            Box::pin(self.settle(walk)).await?;
+        }
+        if lapse::is_due(walk, clock::now_ms()) {
+            Box::pin(self.lapse_walk(walk, clock::now_ms())).await?;
+        }
+        match &walk.outcome {
+            Some(outcome) => Err(lapse::over(walk, outcome)),
+            None => Ok(()),
+        }
     }
 }
 
@@ -175,7 +205,8 @@ impl Inner {
         Ok(())
     }
 
-    /// Makes events durable, then applies them: what the core decided can be applied.
+    /// Appends events, then applies them: what the core decided can be applied. Words outlive the
+    /// process; what leaves it, and what came back, outlives the machine's power too.
     async fn record(&self, walk: &mut Walk, events: &[Event]) -> Result<(), AppendError> {
         if events.is_empty() {
             return Ok(());
@@ -198,10 +229,13 @@ impl Inner {
             seen: walk.seq,
             last: walk.seq + entries.len() as u64,
             body,
-            head: head(walk, at_ms),
+            head: after(walk, events, at_ms),
             hold: Hold::Keep,
         };
-        self.store.append(append).await?;
+        match events.iter().all(is_word) {
+            true => self.store.jot(append).await?,
+            false => self.store.append(append).await?,
+        }
         for entry in &entries {
             walk.apply(entry).map_err(|illegal| {
                 AppendError::Store(crate::seams::StoreFault {
@@ -209,14 +243,54 @@ impl Inner {
                 })
             })?;
         }
+        if let Some(observer) = self.observer() {
+            observer.walked(walk, &entries);
+        }
         Ok(())
     }
 }
 
-/// What the list of runs shows of a conversation. It waits for its agent.
+/// Whether an event is only a word of the agent. What a lost one costs is that it is said again:
+/// the next call that leaves is announced by an append which makes all words before it durable.
+fn is_word(event: &Event) -> bool {
+    match event {
+        Event::Moved(_) | Event::Noted(_) | Event::Refused(_) => true,
+        Event::Guided(_)
+        | Event::ToolCalled(_)
+        | Event::ToolAnswered(_)
+        | Event::Finished { .. }
+        | Event::Started(_)
+        | Event::Resumed { .. }
+        | Event::StepStarted { .. }
+        | Event::Spread { .. }
+        | Event::Gathered { .. }
+        | Event::Waiting { .. }
+        | Event::AttemptFailed { .. }
+        | Event::StepFinished { .. }
+        | Event::StepFailed { .. }
+        | Event::Paused { .. }
+        | Event::Answered { .. }
+        | Event::Watched { .. }
+        | Event::Amended { .. } => false,
+    }
+}
+
+/// What the list of runs shows of a conversation after these events.
+fn after(walk: &Walk, events: &[Event], updated_ms: i64) -> Head {
+    let head = head(walk, updated_ms);
+    match events.last() {
+        Some(Event::Finished { outcome }) => Head {
+            status: ended(outcome),
+            ..head
+        },
+        _ => head,
+    }
+}
+
+/// What the list of runs shows of a conversation that goes on.
 fn head(walk: &Walk, updated_ms: i64) -> Head {
     Head {
-        status: Status::Paused,
+        status: Status::Guided,
         workflow: walk.sop().name.clone(),
         session: walk.begun.session.clone(),
         started_ms: walk.started_ms,

@@ -61,7 +61,14 @@ pub(super) struct Seat {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.inner.live().remove(&self.run);
+        let driven = {
+            let mut live = self.inner.live();
+            live.remove(&self.run);
+            live.len()
+        };
+        if let Some(observer) = self.inner.observer() {
+            observer.driving(driven);
+        }
         self.live.heard(Speech::Lost);
     }
 }
@@ -82,17 +89,25 @@ pub struct Said {
 impl Inner {
     /// Takes the seat of a run, unless somebody in this process has it.
     pub(super) fn seat(self: &Arc<Self>, run: &RunId) -> Result<Seat, Fault> {
-        match self.live().entry(run.clone()) {
-            Entry::Occupied(_) => Err(Fault::Elsewhere {
-                run: run.clone(),
-                owner: "this process".into(),
-            }),
-            Entry::Vacant(place) => Ok(Seat {
-                inner: Arc::clone(self),
-                run: run.clone(),
-                live: Arc::clone(place.insert(Arc::default())),
-            }),
+        let mut all = self.live();
+        let live = match all.entry(run.clone()) {
+            Entry::Occupied(_) => {
+                return Err(Fault::Elsewhere {
+                    run: run.clone(),
+                    owner: "this process".into(),
+                });
+            }
+            Entry::Vacant(place) => Arc::clone(place.insert(Arc::default())),
+        };
+        if let Some(observer) = self.observer() {
+            observer.driving(all.len());
         }
+        drop(all);
+        Ok(Seat {
+            inner: Arc::clone(self),
+            run: run.clone(),
+            live,
+        })
     }
 
     /// Claims a run among all processes, and folds it to be driven on.
@@ -113,11 +128,19 @@ impl Inner {
     }
 
     async fn fold_on(&self, id: &RunId) -> Result<(Run, Ledger), Fault> {
-        let Loaded { mut run, bytes, .. } = self.load(id).await?;
+        let Loaded {
+            mut run,
+            bytes,
+            entries,
+            ..
+        } = self.load(id).await?;
         if run.outcome.is_some() {
             return Err(over(&run));
         }
-        let mut ledger = Ledger::new(Arc::clone(&self.store), run.seq, bytes);
+        if let Some(observer) = self.observer() {
+            observer.learnt(&run, &entries);
+        }
+        let mut ledger = self.ledger(run.seq, bytes);
         ledger.held = true;
         let by = self.options.name.clone();
         ledger.record(&mut run, Event::Resumed { by })?;
@@ -140,6 +163,9 @@ impl Inner {
             self.store.release(&seat.run).await?;
         }
         let ended = ended?;
+        if matches!(ended, Ended::Finished(_)) {
+            self.learn(&rest.run).await;
+        }
         if matches!(ended, Ended::Paused(_)) && rest.is_durable {
             self.warm.put(rest.run, rest.bytes);
         }
@@ -160,7 +186,15 @@ impl Inner {
         let (mut run, bytes) = match copy {
             Some(copy) => copy,
             None => {
-                let Loaded { run, bytes, .. } = self.load(id).await?;
+                let Loaded {
+                    run,
+                    bytes,
+                    entries,
+                    ..
+                } = self.load(id).await?;
+                if let Some(observer) = self.observer() {
+                    observer.learnt(&run, &entries);
+                }
                 (run, bytes)
             }
         };
@@ -178,7 +212,7 @@ impl Inner {
         if is_due || !run.is_paused() {
             return Ok(None);
         }
-        let mut ledger = Ledger::new(Arc::clone(&self.store), run.seq, bytes);
+        let mut ledger = self.ledger(run.seq, bytes);
         let by = self.options.name.clone();
         ledger.record(&mut run, Event::Resumed { by })?;
         for said in said {

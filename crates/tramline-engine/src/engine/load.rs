@@ -1,10 +1,11 @@
 //! From journals back to runs, sharing one compiled graph between all runs of a workflow.
 
-use super::Inner;
+use super::{Engine, Inner, Owner};
 use crate::fault::Fault;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, PoisonError};
+use tramline_core::Str;
 use tramline_core::graph::{Graph, Problem};
 use tramline_core::ids::{RunId, Seq};
 use tramline_core::journal::{self, Entry, Event, Started};
@@ -26,6 +27,31 @@ pub struct Loaded {
     pub bytes: u64,
 }
 
+/// What the first line of a journal says, for front ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Begun {
+    /// Whose run it is.
+    pub owner: Owner,
+    /// Whether it is a guided one.
+    pub guided: bool,
+}
+
+impl Engine {
+    /// How a run of whatever kind began.
+    pub async fn begun(&self, id: &RunId) -> Result<Begun, Fault> {
+        let first = self.0.first(id).await?;
+        let begun = |owner: Option<Str>, guided| Begun {
+            owner: Owner(owner),
+            guided,
+        };
+        match first {
+            Some(Event::Started(started)) => Ok(begun(started.owner, false)),
+            Some(Event::Guided(guided)) => Ok(begun(guided.owner, true)),
+            Some(_) | None => Err(Fault::NotFound(id.clone())),
+        }
+    }
+}
+
 impl Inner {
     /// The events after `after`, with their size.
     pub(crate) async fn read(&self, id: &RunId, after: Seq) -> Result<(Vec<Entry>, u64), Fault> {
@@ -44,6 +70,14 @@ impl Inner {
 
     /// What a run was started with; nothing if that cannot be read.
     pub(super) async fn started(&self, id: &RunId) -> Result<Option<Box<Started>>, Fault> {
+        Ok(match self.first(id).await? {
+            Some(Event::Started(started)) => Some(started),
+            Some(_) | None => None,
+        })
+    }
+
+    /// How a run begins, of whatever kind; nothing if that cannot be read.
+    pub(super) async fn first(&self, id: &RunId) -> Result<Option<Event>, Fault> {
         let chunks = self.store.read(id, 0).await?;
         let line = chunks.first().and_then(|chunk| {
             let mut lines = chunk.body.split(|&byte| byte == b'\n');
@@ -51,10 +85,7 @@ impl Inner {
         });
         let entries = line.and_then(|line| journal::decode(1, line).ok());
         let first = entries.and_then(|entries| entries.into_iter().next());
-        Ok(first.and_then(|entry| match entry.event {
-            Event::Started(started) => Some(started),
-            _ => None,
-        }))
+        Ok(first.map(|entry| entry.event))
     }
 
     /// A run from its journal.

@@ -2,7 +2,7 @@
 
 use super::Quota;
 use crate::policy::Policy;
-use crate::seams::{Embedder, Store, StoreFault};
+use crate::seams::{Embedder, Observer, Store, StoreFault};
 use crate::settings::Settings;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,6 +37,10 @@ pub struct Options {
     pub settings: Option<Settings>,
     /// Who tells what texts mean, for search; without one it goes by words and by use.
     pub embedder: Option<Arc<dyn Embedder>>,
+    /// Who is told what happens; nobody costs nothing.
+    pub observer: Option<Arc<dyn Observer>>,
+    /// Whether plans that ended well are remembered, and new ones made from them.
+    pub learn: bool,
 }
 
 /// Makes a store that lives as long as it is used.
@@ -82,6 +86,8 @@ impl Default for Options {
             scratch: None,
             settings: None,
             embedder: None,
+            observer: None,
+            learn: true,
         }
     }
 }

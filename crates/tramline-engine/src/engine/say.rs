@@ -81,8 +81,16 @@ impl Engine {
         if let Some(live) = &live {
             let _ = tokio::time::timeout(OVERTAKEN_MAX, live.settled()).await;
         }
+        let is_live = live.is_some();
         let _wish = live.map(Wish::new);
-        let Loaded { mut run, .. } = self.0.load(id).await?;
+        let Loaded {
+            mut run, entries, ..
+        } = self.0.load(id).await?;
+        // What a driver in this process did, it tells itself.
+        if let Some(observer) = self.0.observer().filter(|_| !is_live) {
+            observer.learnt(&run, &entries);
+        }
+        drop(entries);
         while began.elapsed() < OVERTAKEN_MAX {
             if run.outcome.is_some() {
                 return Err(over(&run));
@@ -105,6 +113,9 @@ impl Engine {
             };
             match self.0.store.append(append).await {
                 Ok(()) => {
+                    if let Some(observer) = self.0.observer() {
+                        observer.saw(&run, std::slice::from_ref(&entry));
+                    }
                     if let Some(live) = self.0.live().get(id) {
                         live.word.notify_one();
                     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use tramline_core::graph::Graph;
 use tramline_core::journal::{Budget, Policy, Watch};
+use tramline_core::upstream::Upstream;
 use tramline_core::{Str, Value};
 
 /// What a run is started with.
@@ -26,6 +27,10 @@ pub struct Start {
     pub ttl_ms: Option<u64>,
     /// Whose it is: kept for front ends, which compare it.
     pub owner: Option<Str>,
+    /// The span of its caller's that it belongs to.
+    pub upstream: Option<Upstream>,
+    /// What it was planned for, if that is to be learnt from.
+    pub intent: Option<Str>,
 }
 
 /// Whose runs a caller may see: nobody's name where there are no names. Front ends hand it on.
@@ -45,6 +50,8 @@ impl Start {
             budget: None,
             ttl_ms: None,
             owner: None,
+            upstream: None,
+            intent: None,
         }
     }
 }

@@ -29,13 +29,16 @@ pub(super) fn check(plan: &Plan, course: &Course, tools: &[Arc<Tool>]) -> Checke
         failed: Vec::new(),
         wrong: Vec::new(),
     };
+    let gave = gave(plan, course);
     let mut lost = BTreeSet::<&Str>::new();
     let mut over = false;
     for step in &plan.steps {
         let found = find(step, tools);
-        let (unknown, error) = match &found {
-            Err(says) => (true, Some(says.clone())),
-            Ok(tool) => (false, refers(step, &lost).or_else(|| misfit(step, tool))),
+        let settled = step.settled(&gave);
+        let (unknown, error) = match (&found, &settled) {
+            (Err(says), _) => (true, Some(says.clone())),
+            (Ok(_), Err(says)) => (false, Some(says.clone())),
+            (Ok(tool), Ok(step)) => (false, refers(step, &lost).or_else(|| misfit(step, tool))),
         };
         if let Some(error) = error {
             checked.wrong.push(format!("step `{}`: {error}", step.id));
@@ -45,19 +48,30 @@ pub(super) fn check(plan: &Plan, course: &Course, tools: &[Arc<Tool>]) -> Checke
             }
             // What stands behind a step that fails does not begin, unless that is wanted.
             over |= !unknown && course.request.on_error != Mend::Continue;
-        } else if let (false, Ok(tool)) = (over, found) {
+        } else if let (false, Ok(tool), Ok(step)) = (over, found, settled) {
             let args = match is_summary(&step.tool) {
-                true => summed_up(step, course, &checked.runs),
+                true => summed_up(&step, course.request.last(), &course.earlier, &checked.runs),
                 false => step.args.clone(),
             };
             checked.runs.steps.push(Planned {
+                id: step.id,
                 tool: tool.name.to_string().into(),
                 args,
-                ..step.clone()
             });
         }
     }
     checked
+}
+
+/// What the steps of earlier plans gave. An id that is used again means the plan's own step.
+fn gave(plan: &Plan, course: &Course) -> Map {
+    let own = |id: &Str| plan.steps.iter().any(|step| step.id == *id);
+    let did = course
+        .earlier
+        .iter()
+        .filter(|one| one.error.is_none() && !own(&one.id));
+    did.map(|one| (one.id.clone(), one.output.clone()))
+        .collect()
 }
 
 fn failed(step: &Planned, unknown: bool, error: String) -> StepResult {
@@ -113,7 +127,7 @@ fn refers(step: &Planned, lost: &BTreeSet<&Str>) -> Option<String> {
 /// Why arguments do not fit their tool. What comes from other steps is seen when it is there.
 fn misfit(step: &Planned, tool: &Tool) -> Option<String> {
     let checker = Checker::new(&tool.input_schema).ok()?;
-    let faults = checker.check(&step.args).err()?;
+    let faults = checker.check(&as_meant(&step.args)).err()?;
     let open = |pointer: &str| {
         let name = pointer.trim_start_matches('/').split('/').next();
         let value = name.and_then(|name| step.args.get(name));
@@ -149,18 +163,35 @@ fn is_open(value: &Value) -> bool {
     }
 }
 
+/// A value with what is marked as data standing for itself.
+fn as_meant(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => Value::array(items.iter().map(as_meant)),
+        Value::Object(map) => {
+            let is_data = map.get("type").and_then(Value::as_str) == Some("literal");
+            match map.get("value").filter(|_| is_data && map.len() == 2) {
+                Some(data) => data.clone(),
+                None => Value::object(map.iter().map(|(key, one)| (key.clone(), as_meant(one)))),
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+    }
+}
+
 /// The arguments of a summary, with what was asked and what the steps before it gave.
-fn summed_up(step: &Planned, course: &Course, before: &Plan) -> Value {
+pub(super) fn summed_up(
+    step: &Planned,
+    message: &str,
+    earlier: &[StepResult],
+    before: &Plan,
+) -> Value {
     let mut args: Map = step.args.as_object().cloned().unwrap_or_default();
     if !args.contains_key("message") {
-        args.insert("message", course.request.last().into());
+        args.insert("message", message.into());
     }
     if !args.contains_key("results") {
         let quoted = |text: &Str| Value::from(text.clone()).to_json();
-        let earlier = course
-            .earlier
-            .iter()
-            .map(|result| result.to_value().to_json());
+        let earlier = earlier.iter().map(|result| result.to_value().to_json());
         let results = before.steps.iter().map(|step| {
             let (id, tool) = (quoted(&step.id), quoted(&step.tool));
             format!("{{\"id\": {id}, \"tool\": {tool}, \"output\": $lookup($$, {id})}}")

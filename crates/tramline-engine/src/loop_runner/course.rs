@@ -3,8 +3,9 @@
 use super::memory::Recalled;
 use super::request::Request;
 use super::response::{By, StepResult};
-use tramline_core::formats::tool_plan::Plan;
+use tramline_core::formats::tool_plan::{Plan, Planned};
 use tramline_core::ids::RunId;
+use tramline_core::upstream::Upstream;
 use tramline_core::{Map, Str, Value};
 
 /// A plan that failed is made anew so often.
@@ -28,6 +29,12 @@ pub struct Course {
     /// What planning took.
     pub(super) tokens: u64,
     pub(super) problems: Vec<String>,
+    /// What the plan would be saved as, where that is wanted.
+    pub(super) workflow: Option<Value>,
+    /// The steps of earlier plans that succeeded, where the plan is to be saved.
+    pub(super) kept: Vec<Planned>,
+    /// The span that planning belongs to; not written down, since it is of this process.
+    pub(super) upstream: Option<Upstream>,
 }
 
 impl Course {
@@ -78,14 +85,10 @@ impl Course {
         self.runs.extend(run.map(|run| Str::from(run.as_str())));
     }
 
-    /// The plan as a DAG under the name it is wanted by.
-    pub(super) fn workflow(&self) -> Option<Value> {
-        let name = self.request.save_as.clone()?;
-        let mut dag = Map::new();
-        dag.insert("name", name.into());
-        dag.insert("description", self.request.last().into());
-        dag.insert("tasks", self.plan.tasks());
-        Some(dag.into())
+    /// A plan that goes on after earlier ones: no step of it is called like one of theirs.
+    pub(super) fn distinct(&self, plan: Plan) -> Plan {
+        let taken = self.earlier.iter().map(|one| one.id.clone()).collect();
+        plan.distinct(&taken)
     }
 
     pub(super) fn to_value(&self) -> Value {
@@ -111,6 +114,13 @@ impl Course {
         told.insert("tokens", self.tokens.into());
         let problems = self.problems.iter().map(|text| Value::from(text.as_str()));
         told.insert("problems", Value::array(problems));
+        if let Some(workflow) = &self.workflow {
+            told.insert("workflow", workflow.clone());
+            let kept = Plan {
+                steps: self.kept.clone(),
+            };
+            told.insert("kept", kept.to_value());
+        }
         Value::object([("loop", told.into())])
     }
 
@@ -142,6 +152,13 @@ impl Course {
             replans: number("replans"),
             tokens: number("tokens"),
             problems: texts("problems").map(str::to_owned).collect(),
+            workflow: value.get("workflow").cloned(),
+            kept: value
+                .get("kept")
+                .and_then(|kept| Plan::from_value(kept).ok())
+                .map(|plan| plan.steps)
+                .unwrap_or_default(),
+            upstream: None,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! What was said before: the messages of a conversation, kept in the store and found again.
 //!
-//! One document for each conversation. Two requests of one conversation at the same moment may
-//! lose each other's messages; neither loses its answer.
+//! One document for each conversation. It is exchanged for the next only if it is still the one that
+//! was seen, so that of many requests at once, in whichever processes, none loses its messages.
 
 use super::request::{Request, content};
 use crate::fault::Fault;
@@ -9,6 +9,8 @@ use crate::planner;
 use crate::seams::{Embedder, Store};
 use std::sync::Arc;
 use tramline_core::{Map, Value};
+
+mod meanings;
 
 /// Under what messages are kept.
 const KIND: &str = "messages";
@@ -56,7 +58,9 @@ pub(super) async fn recall(
     let all = &all[all.len().saturating_sub(SEARCHED_MAX)..];
     let texts: Vec<_> = all.iter().map(|message| content(message)).collect();
     let said = request.last();
-    let (meaning, found) = match means(embedder, said, &texts).await {
+    let key = request.session.as_ref().map(|session| key(owner, session));
+    let nearest = meanings::nearest(store, embedder, key.as_deref(), said, &texts);
+    let (meaning, found) = match nearest.await {
         Some((meaning, found)) => (Some(meaning), found),
         None => (None, planner::near(said, &texts, MATCHES_MAX)),
     };
@@ -65,44 +69,6 @@ pub(super) async fn recall(
         matches: found.into_iter().map(|hit| told(all, hit)).collect(),
         meaning,
     })
-}
-
-/// What is said and which of the texts mean nearly the same; nothing without an embedder, or if it
-/// fails: words serve too.
-async fn means(
-    embedder: Option<&Arc<dyn Embedder>>,
-    said: &str,
-    texts: &[&str],
-) -> Option<(Vec<f32>, Vec<(usize, f64)>)> {
-    let embedder = embedder.filter(|_| !said.is_empty())?;
-    let all: Vec<String> = std::iter::once(said)
-        .chain(texts.iter().copied())
-        .map(str::to_owned)
-        .collect();
-    let mut vectors = Vec::new();
-    for batch in all.chunks(embedder.batch_max().max(1)) {
-        vectors.extend(embedder.embed(batch.to_vec()).await.ok()?);
-    }
-    let meaning = vectors.first()?.clone();
-    let near = vectors
-        .iter()
-        .skip(1)
-        .map(|vector| likeness(&meaning, vector));
-    let mut found: Vec<_> = near.enumerate().collect();
-    found.retain(|(_, likeness)| *likeness >= LIKENESS_MIN);
-    found.sort_by(|(at, a), (other, b)| b.total_cmp(a).then_with(|| other.cmp(at)));
-    found.truncate(MATCHES_MAX);
-    Some((meaning, found))
-}
-
-/// The cosine of the angle between two vectors.
-fn likeness(one: &[f32], other: &[f32]) -> f64 {
-    let dot = |a: &[f32], b: &[f32]| -> f64 {
-        let pairs = a.iter().zip(b);
-        pairs.map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
-    };
-    let length = (dot(one, one) * dot(other, other)).sqrt();
-    dot(one, other) / length.max(f64::MIN_POSITIVE)
 }
 
 /// A message with how near it is.
@@ -121,10 +87,15 @@ async fn kept(
         return Ok(Vec::new());
     };
     let body = store.get(KIND, &key(owner, session)).await?;
-    let text = body.and_then(|body| String::from_utf8(body).ok());
-    let value = text.and_then(|text| Value::from_json(&text).ok());
+    Ok(read(body.as_deref()))
+}
+
+/// The messages of a conversation as they are kept.
+fn read(body: Option<&[u8]>) -> Vec<Value> {
+    let text = body.and_then(|body| str::from_utf8(body).ok());
+    let value = text.and_then(|text| Value::from_json(text).ok());
     let list = value.as_ref().and_then(Value::as_array);
-    Ok(list.map(<[Value]>::to_vec).unwrap_or_default())
+    list.map(<[Value]>::to_vec).unwrap_or_default()
 }
 
 /// Keeps what was said in a conversation, and what was answered.
@@ -137,15 +108,27 @@ pub(super) async fn keep(
     let Some(session) = &request.session else {
         return Ok(());
     };
-    let mut all = kept(store, owner, request).await?;
+    let key = key(owner, session);
+    // Each time it is too late, another has come through.
+    loop {
+        let seen = store.get(KIND, &key).await?;
+        let mut all = read(seen.as_deref());
+        let fresh = fresh(&all, request, answer);
+        if fresh.is_empty() {
+            return Ok(());
+        }
+        all.extend(fresh);
+        if store.swap(KIND, &key, seen, bounded(all)).await? {
+            return Ok(());
+        }
+    }
+}
+
+/// What is to be added to a conversation.
+fn fresh(all: &[Value], request: &Request, answer: Option<&str>) -> Vec<Value> {
     // A caller that sends the whole conversation each time does not have it kept twice.
-    let known = |message: &Value| all.contains(message);
-    let mut fresh: Vec<_> = request
-        .messages
-        .iter()
-        .filter(|one| !known(one))
-        .cloned()
-        .collect();
+    let messages = request.messages.iter();
+    let mut fresh: Vec<_> = messages.filter(|one| !all.contains(one)).cloned().collect();
     // Said before, and said again now; unless this was kept already and is only told once more.
     let at_end = |message: &Value| all.iter().rev().take(2).any(|one| one == message);
     if let (true, Some(last)) = (fresh.is_empty(), request.messages.last())
@@ -160,17 +143,16 @@ pub(super) async fn keep(
             fresh.push(answer);
         }
     }
-    if fresh.is_empty() {
-        return Ok(());
-    }
-    all.extend(fresh);
+    fresh
+}
+
+/// A conversation as it is kept, without what is too old or too much.
+fn bounded(all: Vec<Value>) -> Vec<u8> {
     let mut from = all.len().saturating_sub(KEPT_MAX);
     let sizes: Vec<_> = all.iter().map(|message| message.to_json().len()).collect();
     while sizes[from..].iter().sum::<usize>() > KEPT_BYTES_MAX && from + 1 < all.len() {
         from += 1;
     }
-    let body = Value::array(all.into_iter().skip(from))
-        .to_json()
-        .into_bytes();
-    Ok(store.put(KIND, &key(owner, session), body).await?)
+    let kept = Value::array(all.into_iter().skip(from));
+    kept.to_json().into_bytes()
 }

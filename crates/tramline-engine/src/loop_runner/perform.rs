@@ -64,6 +64,8 @@ pub(super) async fn start(
     start.origin = terms.origin.clone();
     start.owner = terms.owner.clone();
     start.ttl_ms = terms.ttl_ms;
+    start.upstream = course.upstream.clone().or_else(|| terms.upstream.clone());
+    start.intent = Some(course.request.last().into());
     start.budget = course.request.budget.map(|mut budget| {
         // What planning took is gone before the first step.
         budget.spend(Spent::Tokens, course.tokens);
@@ -119,7 +121,7 @@ async fn wait(engine: &Engine, run: &RunId, driver: Option<Handle>) -> Result<At
                 }
                 continue;
             }
-            Status::Paused => {
+            Status::Paused | Status::Guided => {
                 let pauses = engine.load(run).await?.run.pauses;
                 return Ok(Attended::Waits(pauses.into_iter().collect()));
             }

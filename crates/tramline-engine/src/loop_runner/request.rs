@@ -1,5 +1,6 @@
 //! What is asked of the loop: the fields as callers write them, read and checked.
 
+use crate::library::Name;
 use tramline_core::ids::ToolName;
 use tramline_core::journal::Budget;
 use tramline_core::{Map, Str, Value};
@@ -71,7 +72,7 @@ pub struct Request {
     pub strict: bool,
     /// What its runs may use before they ask.
     pub budget: Option<Budget>,
-    /// Under which name the plan is wanted as a DAG.
+    /// Under which name the plan is saved as a workflow once it is done.
     pub save_as: Option<Str>,
 }
 
@@ -222,6 +223,9 @@ impl Request {
                     "`mode`, `sessionId` and `save_as` may have {LABEL_BYTES_MAX} bytes"
                 ));
             }
+        }
+        if let Some(name) = &self.save_as {
+            Name::new(name).map_err(|bad| format!("`save_as`: {bad}"))?;
         }
         if self.to_value().to_json().len() > REQUEST_BYTES_MAX {
             return Err(format!("a request may have {REQUEST_BYTES_MAX} bytes"));

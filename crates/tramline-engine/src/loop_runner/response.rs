@@ -157,6 +157,8 @@ pub struct Response {
     pub asks: Option<Value>,
     /// The plan as a DAG, where it was asked for by a name.
     pub workflow: Option<Value>,
+    /// Where it was saved, or why it was not.
+    pub saved: Option<Value>,
 }
 
 impl Response {
@@ -187,7 +189,8 @@ impl Response {
             waiting: None,
             handle: None,
             asks: None,
-            workflow: course.workflow(),
+            workflow: course.workflow.clone(),
+            saved: None,
         }
     }
 
@@ -258,6 +261,9 @@ impl Response {
         if self.tokens > 0 {
             let usage = Value::object([("tokens", self.tokens.into())]);
             told.insert("usage", usage);
+        }
+        if let Some(saved) = &self.saved {
+            told.insert("saved", saved.clone());
         }
         if let Some(waiting) = &self.waiting {
             told.insert("waiting", waiting.clone());

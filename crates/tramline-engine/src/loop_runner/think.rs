@@ -5,13 +5,15 @@ use super::course::Course;
 use super::memory::Recalled;
 use super::request::Request;
 use super::response::By;
-use super::{LoopRunner, check, prompt};
-use crate::planner;
-use crate::seams::{Message, Model, Role, Tool};
+use super::{LoopRunner, candidates, check, prompt};
+use crate::fault::Fault;
+use crate::seams::{Message, Model, Role, Thought, Tool};
+use crate::{clock, planner};
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_core::Value;
 use tramline_core::formats::tool_plan::{Plan, Planned};
+use tramline_core::ids::ToolName;
 
 /// A model gets so long for a plan, whatever its own patience is.
 const PLAN_MAX: Duration = Duration::from_secs(180);
@@ -27,7 +29,8 @@ impl LoopRunner {
         before: Option<&Plan>,
     ) -> Option<(Plan, By)> {
         if let Some(model) = &self.model {
-            match by_model(model, course, tools, before).await {
+            let shown = candidates::candidates(&self.engine, &course.request, tools).await;
+            match self.observed(model, course, (tools, &shown), before).await {
                 Ok(plan) => return Some((plan, By::Model)),
                 Err(why) => course.problems.push(why),
             }
@@ -35,7 +38,54 @@ impl LoopRunner {
         if before.is_some() {
             return None;
         }
-        by_words(course, tools).map(|plan| (plan, By::Words))
+        self.by_words(course).await.map(|plan| (plan, By::Words))
+    }
+
+    /// The plan of the planner without a model, if nothing about it is open.
+    async fn by_words(&self, course: &Course) -> Option<Plan> {
+        let planned = self.guess(course).await.ok();
+        let planned = planned.filter(planner::Plan::is_complete)?;
+        Some(steps(&planned.tasks))
+    }
+
+    /// What the planner without a model makes of a wish.
+    pub(super) async fn guess(&self, course: &Course) -> Result<planner::Plan, Fault> {
+        let context = Value::from(course.request.context.clone());
+        let may = |tool: &ToolName| course.request.may_use(tool);
+        let wish = course.request.last();
+        let planned = self
+            .engine
+            .plan(wish, Some(&context), &may, &|_| false, &[]);
+        planned.await
+    }
+
+    /// Asks the model, and tells the observer, if there is one, what came of it.
+    async fn observed(
+        &self,
+        model: &Arc<dyn Model>,
+        course: &mut Course,
+        tools: (&[Arc<Tool>], &[Arc<Tool>]),
+        before: Option<&Plan>,
+    ) -> Result<Plan, String> {
+        let Some(observer) = self.engine.options().observer.clone() else {
+            return by_model(model, course, tools, before).await;
+        };
+        let (began_ms, tokens) = (clock::now_ms(), course.tokens);
+        let within = course.upstream.take();
+        let span = observer.planning(within.as_ref());
+        course.upstream = Some(span.clone());
+        let plan = by_model(model, course, tools, before).await;
+        observer.planned(&Thought {
+            span: &span,
+            within: within.as_ref(),
+            by: By::Model.as_str(),
+            began_ms,
+            tokens: course.tokens.saturating_sub(tokens),
+            failure: plan.as_ref().err().map(String::as_str),
+        });
+        // What follows stands beside the plan; where nobody called, below it, to be found with it.
+        course.upstream = within.or(Some(span));
+        plan
     }
 
     /// The model's plan for a wish, with nothing wrong about it and every tool named with its server;
@@ -48,30 +98,34 @@ impl LoopRunner {
             .cloned()
             .unwrap_or_default();
         request.check().ok()?;
-        let tools = self.tools(&request).await;
+        let tools = self.tools(&request).await.ok()?;
+        let shown = candidates::candidates(&self.engine, &request, &tools).await;
         let mut course = Course::new(request, Recalled::default());
-        let plan = by_model(model, &mut course, &tools, None).await.ok()?;
+        let asked = by_model(model, &mut course, (&tools, &shown), None);
+        let plan = asked.await.ok()?;
         let checked = check::check(&plan, &course, &tools);
         (checked.wrong.is_empty() && !checked.runs.steps.is_empty()).then_some(checked.runs)
     }
 
     /// The tools that are nearest to a wish, as a planner reads them.
-    pub async fn candidates(&self, wish: &str) -> Value {
+    pub async fn candidates(&self, wish: &str) -> Result<Value, Fault> {
         let request = Request::new(wish);
-        let tools = self.tools(&request).await;
-        let course = Course::new(request, Recalled::default());
-        tools_told(&prompt::candidates(&course, &tools))
+        let tools = self.tools(&request).await?;
+        let shown = candidates::candidates(&self.engine, &request, &tools).await;
+        Ok(tools_told(&shown))
     }
 }
 
-/// Asks the model, shows it what is wrong with its plan, and asks again.
+/// Asks the model, shows it what is wrong with its plan, and asks again. Of all tools it is shown
+/// some.
 async fn by_model(
     model: &Arc<dyn Model>,
     course: &mut Course,
-    tools: &[Arc<Tool>],
+    (tools, shown): (&[Arc<Tool>], &[Arc<Tool>]),
     before: Option<&Plan>,
 ) -> Result<Plan, String> {
-    let mut prompt = prompt::prompt(course, tools, before);
+    let mut prompt = prompt::prompt(course, shown, before);
+    prompt.upstream = course.upstream.clone();
     let mut lenient = None;
     for _ in 0..ASKED_MAX {
         let most = course.request.budget.and_then(|budget| budget.tokens);
@@ -87,6 +141,7 @@ async fn by_model(
                 if let Some(why) = before.and_then(|before| useless(&plan, before)) {
                     return Err(why);
                 }
+                let plan = course.distinct(plan);
                 let wrong = check::check(&plan, course, tools).wrong;
                 if wrong.is_empty() {
                     return Ok(plan);
@@ -119,13 +174,6 @@ fn useless(plan: &Plan, before: &Plan) -> Option<String> {
         return Some("the model has no other plan".to_owned());
     }
     (calls(plan) == calls(before)).then(|| "the model gave the same plan again".to_owned())
-}
-
-/// The plan of the planner of words, if nothing about it is open.
-fn by_words(course: &Course, tools: &[Arc<Tool>]) -> Option<Plan> {
-    let context = Value::from(course.request.context.clone());
-    let planned = planner::plan(course.request.last(), Some(&context), tools, |_| false);
-    planned.is_complete().then(|| steps(&planned.tasks))
 }
 
 /// Tasks that stand one after the other, as a plan.

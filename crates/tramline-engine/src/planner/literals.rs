@@ -22,7 +22,7 @@ pub(super) struct Literal {
 }
 
 /// The places of quoted texts, their quotes included.
-pub(super) fn quotes(text: &str) -> Vec<Range<usize>> {
+pub(crate) fn quotes(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut open: Option<(usize, char)> = None;
     let mut before = ' ';

@@ -96,3 +96,166 @@ fn any_text_is_taken() {
         let _ = planned(wish);
     }
 }
+
+fn with_output(tool: Arc<Tool>, output: &str) -> Arc<Tool> {
+    Arc::new(Tool {
+        output_schema: Some(Value::from_json(output).unwrap()),
+        ..(*tool).clone()
+    })
+}
+
+fn movies() -> Vec<Arc<Tool>> {
+    let search = tool(
+        "db",
+        "search_movie",
+        "Finds movies by their title",
+        r#"{"type":"object","properties":{"title":{"type":"string"}},"required":["title"]}"#,
+    );
+    let found = r#"{"type":"object","properties":{"results":{"type":"array","items":{"type":"object","properties":{"id":{"type":"integer"}}}}}}"#;
+    let credits = tool(
+        "db",
+        "movie_credits",
+        "Tells who made a film",
+        r#"{"type":"object","properties":{"movie_id":{"type":"integer"}},"required":["movie_id"]}"#,
+    );
+    vec![with_output(search, found), credits]
+}
+
+fn asked(wish: &str, tools: &[Arc<Tool>], past: &Past, done: &[Done]) -> Plan {
+    let lookup = |name: &str| {
+        let found = tools.iter().find(|tool| tool.name.to_string() == name);
+        found.map(Arc::clone)
+    };
+    propose(&Ask {
+        wish,
+        context: None,
+        found: &Found::among(wish, tools),
+        past,
+        lookup: &lookup,
+        everything: &|| tools.to_vec(),
+        taken: &|_| false,
+        done,
+    })
+}
+
+fn did(intent: &str, tools: &[&str], edges: &[(usize, usize)]) -> Execution {
+    Execution {
+        intent: intent.into(),
+        tools: tools.iter().map(|tool| Str::from(*tool)).collect(),
+        edges: edges.to_vec(),
+        count: 1,
+    }
+}
+
+fn waits(plan: &Plan) -> Vec<(&str, &str)> {
+    let links = plan.links.iter();
+    links.map(|link| (&*link.from, &*link.to)).collect()
+}
+
+#[test]
+fn what_an_argument_needs_is_put_before_it() {
+    let wish = "tell the credits, who made the film 'Alien'";
+    let plan = asked(wish, &movies(), &Past::default(), &[]);
+    let names: Vec<_> = plan.tools.iter().map(ToString::to_string).collect();
+    assert_eq!(names, ["db:search_movie", "db:movie_credits"], "{plan:?}");
+    let last = &plan.tasks.as_array().unwrap()[1];
+    let bound = last.get("arguments").and_then(|all| all.get("movie_id"));
+    let bound = bound.and_then(Value::as_str);
+    assert_eq!(bound, Some("$OUTPUT[search_movie].results[0].id"));
+    assert_eq!(waits(&plan), [("search_movie", "movie_credits")]);
+    assert!(plan.links[0].why.contains("gives movie_id"), "{plan:?}");
+}
+
+#[test]
+fn what_is_done_gives_arguments() {
+    let done = Done {
+        id: "first".into(),
+        tool: "search_movie".into(),
+        output: Value::from_json(r#"{"results":[{"id":348,"title":"Alien"}]}"#).unwrap(),
+    };
+    let plan = asked("movie credits", &movies(), &Past::default(), &[done]);
+    let task = &plan.tasks.as_array().unwrap()[0];
+    let expected = r#"{"id":"movie_credits","tool":"db:movie_credits",
+        "arguments":{"movie_id":"$OUTPUT[first].results[0].id"},"depends_on":["first"]}"#;
+    assert_eq!(task, &Value::from_json(expected).unwrap(), "{plan:?}");
+    assert!(plan.missing.is_empty());
+}
+
+#[test]
+fn the_past_votes_and_makes_surer() {
+    let wish = "get the weekly digest out to everybody";
+    let before = asked(wish, &tools(), &Past::default(), &[]);
+    let plans = ["Monday", "May", "autumn"].map(|when| {
+        let intent = format!("get the digest of {when} out to everybody");
+        did(&intent, &["fs:read_file", "mail:send_message"], &[(0, 1)])
+    });
+    let past = Past::new(plans);
+    let after = asked(wish, &tools(), &past, &[]);
+    assert_eq!(after.tools.len(), 2, "{after:?}");
+    assert!(after.confidence > before.confidence, "{before:?} {after:?}");
+    assert_eq!(after.reasons[0].vote, 1.0);
+    let why = after.reasons[0].why.join(" ");
+    assert!(why.contains("3 of the 3 nearest past executions"), "{why}");
+    assert!(after.links[0].why.contains("100 %"), "{after:?}");
+}
+
+#[test]
+fn what_never_waited_stands_side_by_side() {
+    let one = did(
+        "morning round for the team",
+        &["fs:read_file", "clock:now", "mail:send_message"],
+        &[(0, 2), (1, 2)],
+    );
+    let plan = asked(
+        "morning round for the team",
+        &tools(),
+        &Past::new([one]),
+        &[],
+    );
+    assert_eq!(plan.tools.len(), 3, "{plan:?}");
+    let expected = [("read_file", "send_message"), ("now", "send_message")];
+    assert_eq!(waits(&plan), expected, "{plan:?}");
+}
+
+#[test]
+fn tools_that_are_gone_are_not_planned() {
+    let past = Past::new([did(
+        "water the plants",
+        &["garden:water", "clock:now"],
+        &[(0, 1)],
+    )]);
+    let plan = asked("water the plants", &tools(), &past, &[]);
+    assert!(
+        plan.tools.iter().all(|tool| tool.server != "garden"),
+        "{plan:?}"
+    );
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_wish_gives_a_sound_plan(
+        wish in "[a-zA-Z0-9 ,.;'\"/äß必]{0,80}",
+        intents in proptest::collection::vec(("[a-z ]{0,20}", proptest::collection::vec(0..4_usize, 0..6)), 0..8),
+    ) {
+        let names = ["fs:read_file", "fs:list_directory", "mail:send_message", "gone:tool"];
+        let past = Past::new(intents.iter().map(|(intent, tools)| {
+            let tools: Vec<&str> = tools.iter().map(|at| names[*at]).collect();
+            let edges: Vec<_> = (1..tools.len()).map(|at| (at - 1, at)).collect();
+            did(intent, &tools, &edges)
+        }));
+        let plan = asked(&wish, &tools(), &past, &[]);
+        let tasks = plan.tasks.as_array().unwrap();
+        proptest::prop_assert!(tasks.len() <= 64);
+        proptest::prop_assert!((0.0..=1.0).contains(&plan.confidence));
+        proptest::prop_assert!(plan.others.len() <= 2);
+        let mut seen: Vec<&str> = Vec::new();
+        for task in tasks {
+            let id = task.get("id").and_then(Value::as_str).unwrap();
+            proptest::prop_assert!(!seen.contains(&id), "{id} twice");
+            for before in task.get("depends_on").and_then(Value::as_array).unwrap() {
+                proptest::prop_assert!(seen.contains(&before.as_str().unwrap()));
+            }
+            seen.push(id);
+        }
+    }
+}

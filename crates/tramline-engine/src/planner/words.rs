@@ -79,3 +79,48 @@ pub(super) fn stem(word: &str) -> String {
     }
     word
 }
+
+/// Words by which tools say that they find, read or tell something, as search compares them.
+const FINDS: [&str; 14] = [
+    "search",
+    "find",
+    "queri",
+    "lookup",
+    "look",
+    "list",
+    "discov",
+    "brows",
+    "locat",
+    "inquir",
+    "inquiri",
+    "explor",
+    "select",
+    "recommend",
+];
+const READS: [&str; 13] = [
+    "get", "read", "retriev", "fetch", "check", "show", "view", "detail", "obtain", "track",
+    "status", "count", "login",
+];
+const TELLS: [&str; 13] = [
+    "send", "notifi", "email", "sms", "messag", "share", "post", "publish", "remind", "report",
+    "alert", "confirm", "print",
+];
+
+/// How late a tool with such a name comes as a rule: what finds comes before what reads, that before
+/// what changes, and what tells comes last.
+pub(super) fn stage(name: &str) -> u8 {
+    let words = crate::search::said(name);
+    let any = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+    match () {
+        () if any(&FINDS) => 0,
+        () if any(&READS) => 1,
+        () if any(&TELLS) => 3,
+        () => 2,
+    }
+}
+
+/// Whether a word says what is done rather than to what.
+pub(super) fn is_verb(word: &str) -> bool {
+    let known = [&FINDS[..], &READS[..], &TELLS[..]];
+    known.iter().any(|known| known.contains(&word))
+}

@@ -2,6 +2,7 @@
 
 use super::kept::alike;
 use super::vectors::Vectors;
+use crate::planner::Found;
 use crate::seams::{Embedder, Store, Tool};
 use crate::search::{Card, Finder, Kept, Kind};
 use crate::uses::Uses;
@@ -17,6 +18,8 @@ use tramline_core::workflow::WORKFLOW_SERVER;
 pub struct Hit {
     /// What was found.
     pub tool: Arc<Tool>,
+    /// What it was ranked by; only good for comparing hits of one search.
+    pub score: f32,
     /// How sure it is that it was meant, from 0 to 1.
     pub confidence: f64,
     /// What speaks for it, in words.
@@ -140,11 +143,23 @@ impl Seeker {
         let told = |hit: crate::search::Hit| {
             Some(Hit {
                 tool: Arc::clone(&known.get(&hit.id)?.tool),
+                score: hit.score,
                 confidence: hit.confidence,
                 reasons: hit.reasons,
             })
         };
         hits.into_iter().filter_map(told).collect()
+    }
+
+    /// What the index has for a wish, beside the hits for all of it.
+    pub(super) fn found(
+        &self,
+        wish: &str,
+        hits: Vec<(Arc<Tool>, f32)>,
+        lookup: impl Fn(&str) -> Option<Arc<Tool>>,
+    ) -> Found {
+        self.finder
+            .read(|index| Found::new(wish, hits, index, lookup))
     }
 
     /// What has a text in it, or fits a pattern with `*`.

@@ -4,7 +4,7 @@ use crate::engine::{Engine, Options};
 use crate::library::{Name, Save};
 use crate::policy::{Pattern, Policy};
 use crate::registry::Untried;
-use crate::seams::{Call, Hints, Listed, Listing, Source, Store as _, Tool, Tools};
+use crate::seams::{Call, Exchange, Hints, Listed, Listing, Source, Store as _, Tool, Tools};
 use crate::testing::MemoryStore;
 use async_trait::async_trait;
 use std::collections::BTreeMap;
@@ -95,6 +95,10 @@ impl Tools for Lazy {
         }
         server.awake = true;
         Some(Ok(Arc::clone(&server.tools)))
+    }
+
+    fn exchange(&self, _: &ToolName, _: &str) -> Option<Exchange> {
+        None
     }
 
     async fn call(&self, call: Call) -> Result<Value, Failure> {

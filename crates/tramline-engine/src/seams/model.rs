@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use tramline_core::failure::Failure;
+use tramline_core::upstream::Upstream;
 use tramline_core::{Str, Value};
 
 /// Completes a conversation.
@@ -30,6 +31,8 @@ pub struct Prompt {
     pub model: Option<Str>,
     /// How freely it answers, where the caller says so.
     pub temperature: Option<f64>,
+    /// The span that it belongs to.
+    pub upstream: Option<Upstream>,
 }
 
 /// One thing said.

@@ -18,6 +18,13 @@ pub trait Store: Send + Sync + 'static {
     /// over gives the claim back, whoever holds it.
     async fn append(&self, append: Append) -> Result<(), AppendError>;
 
+    /// Like [`append`](Store::append), for words after which nothing leaves but a reply that can be
+    /// given again. When it returns, the chunk survives the death of the process at once, and that
+    /// of the machine's power soon: at the latest when any later append has returned.
+    async fn jot(&self, append: Append) -> Result<(), AppendError> {
+        self.append(append).await
+    }
+
     /// The chunks of a run that hold events after `after`, in order. Empty for an unknown run.
     async fn read(&self, run: &RunId, after: Seq) -> Result<Vec<Chunk>, StoreFault>;
 
@@ -138,17 +145,20 @@ pub enum Status {
     Rejected,
     /// Ended from outside.
     Aborted,
+    /// A conversation along a procedure, moved by its agent.
+    Guided,
 }
 
 impl Status {
     /// Every status.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Running,
         Self::Paused,
         Self::Completed,
         Self::Failed,
         Self::Rejected,
         Self::Aborted,
+        Self::Guided,
     ];
 
     /// The status as users read it.
@@ -156,6 +166,7 @@ impl Status {
         match self {
             Self::Running => "running",
             Self::Paused => "paused",
+            Self::Guided => "guided",
             Self::Completed => "completed",
             Self::Failed => "failed",
             Self::Rejected => "rejected",
@@ -170,7 +181,7 @@ impl Status {
 
     /// Whether nothing more can happen.
     pub fn is_over(self) -> bool {
-        !matches!(self, Self::Running | Self::Paused)
+        !matches!(self, Self::Running | Self::Paused | Self::Guided)
     }
 }
 
@@ -214,7 +225,7 @@ pub struct Page {
 /// How much all runs take up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// How many are running or paused.
+    /// How many are running, paused or guided.
     pub open: u64,
     /// How many bytes their journals hold, those of ended runs among them.
     pub bytes: u64,

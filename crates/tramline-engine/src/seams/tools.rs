@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tramline_core::failure::Failure;
 use tramline_core::ids::ToolName;
+use tramline_core::upstream::Upstream;
 use tramline_core::{Str, Value};
 
 /// Lists and calls tools.
@@ -37,6 +38,21 @@ pub trait Tools: Send + Sync + 'static {
     /// server; never waits longer than the time-out. A failure whose data says `sent: false` is
     /// known never to have left, so the call may be made again whatever it does.
     async fn call(&self, call: Call) -> Result<Value, Failure>;
+
+    /// What went over the wire for the call with this key, as far as that is still known. Nothing
+    /// where nothing goes over a wire.
+    fn exchange(&self, name: &ToolName, key: &str) -> Option<Exchange>;
+}
+
+/// What went over the wire for one call.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Exchange {
+    /// What was sent; nothing if that is not known any more.
+    pub request: Option<Value>,
+    /// What came back; nothing if nothing did, or if it was too large to be kept.
+    pub response: Option<Value>,
+    /// The last lines that the server wrote beside its answers.
+    pub stderr: Vec<String>,
 }
 
 /// A tool as its server describes it.
@@ -113,6 +129,8 @@ pub struct Call {
     pub cancel: CancellationToken,
     /// Told of progress, if anybody cares.
     pub progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
+    /// The span that it belongs to, for servers that trace.
+    pub upstream: Option<Upstream>,
 }
 
 /// A sign of life from a running call.

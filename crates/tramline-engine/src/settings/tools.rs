@@ -1,7 +1,7 @@
 //! Tools whose answers hold no secrets: every call's output, failure and progress is redacted.
 
 use super::Settings;
-use crate::seams::{Call, Listed, Listing, Source, Tool, Tools};
+use crate::seams::{Call, Exchange, Listed, Listing, Source, Tool, Tools};
 use async_trait::async_trait;
 use std::sync::Arc;
 use tramline_core::Value;
@@ -68,6 +68,17 @@ impl Tools for Discreet {
         }
         let listed = self.tools.ask(server).await?;
         Some(listed.map_err(|failure| self.settings.redact_failure(failure)))
+    }
+
+    fn exchange(&self, name: &ToolName, key: &str) -> Option<Exchange> {
+        let kept = self.tools.exchange(name, key)?;
+        let redact = |value: Value| self.settings.redact(value);
+        let line = |line: &String| self.settings.redact_text(line).into_owned();
+        Some(Exchange {
+            request: kept.request.map(redact),
+            response: kept.response.map(redact),
+            stderr: kept.stderr.iter().map(line).collect(),
+        })
     }
 
     async fn call(&self, mut call: Call) -> Result<Value, Failure> {

@@ -1,6 +1,6 @@
 //! Tools that are closures: what the engine is tested with where no server is needed.
 
-use crate::seams::{Call, Hints, Listing, Source, Tool, Tools};
+use crate::seams::{Call, Exchange, Hints, Listing, Source, Tool, Tools};
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;
@@ -160,6 +160,10 @@ impl Tools for FakeTools {
         servers.into_iter().map(source).collect()
     }
 
+    fn exchange(&self, _: &ToolName, _: &str) -> Option<Exchange> {
+        None
+    }
+
     async fn call(&self, call: Call) -> Result<Value, Failure> {
         let (_, script) = self.get(&call.tool)?;
         if !matches!(call.arguments, Value::Object(_) | Value::Null) {
@@ -205,6 +209,7 @@ mod tests {
             timeout: Duration::from_secs(5),
             cancel: Default::default(),
             progress: None,
+            upstream: None,
         };
         assert!(tools.call(call).await.is_err());
         let calls = tools.calls();

@@ -46,6 +46,7 @@ impl Suite {
             timeout: Duration::from_secs(30),
             cancel: CancellationToken::new(),
             progress: None,
+            upstream: None,
         }
     }
 

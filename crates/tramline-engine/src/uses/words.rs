@@ -19,6 +19,11 @@ const SECRETS: [&str; 9] = [
 
 /// The words of a wish that can be kept.
 pub(super) fn harmless(text: &str) -> String {
+    harmless_within(text, WISH_CHARS_MAX)
+}
+
+/// The same, at most so many characters of them.
+pub(crate) fn harmless_within(text: &str, most: usize) -> String {
     let mut kept = String::new();
     let mut after_secret = false;
     for word in text.split_whitespace() {
@@ -27,7 +32,7 @@ pub(super) fn harmless(text: &str) -> String {
         let plain = plain.to_lowercase();
         let linking = ["is", "=", ":", "are", "with", "to"].contains(&word);
         after_secret = SECRETS.contains(&plain.as_str()) || (after_secret && linking);
-        if drop || kept.chars().count() + word.chars().count() >= WISH_CHARS_MAX {
+        if drop || kept.chars().count() + word.chars().count() >= most {
             continue;
         }
         if !kept.is_empty() {

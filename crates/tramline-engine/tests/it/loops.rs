@@ -10,7 +10,10 @@ use tramline_engine::seams::Hints;
 use tramline_engine::testing::{FakeTools, MemoryStore, ScriptedModel};
 use tramline_engine::{Engine, Options};
 
+mod mended;
+mod narrowed;
 mod recalled;
+mod saved;
 
 const SAFE: Hints = Hints {
     read_only: Some(true),
@@ -141,7 +144,8 @@ async fn arguments_that_do_not_fit_fail_with_the_schemas_words() {
     let place = Place::new();
     let plan = json!([{"tool": "mock_tool_b", "args": {}}, {"tool": "mock_tool_a", "args": {"invalidKey": 123}},
         {"tool": "mock_tool_b", "args": {"x": 2}}]);
-    let stopped = place.runner().run(planned(plan.clone())).await.unwrap();
+    let request = planned(plan.clone()).on_error(Mend::Stop);
+    let stopped = place.runner().run(request).await.unwrap();
     assert_eq!(stopped.standing, Standing::Failed);
     assert_eq!(place.called(), ["m:mock_tool_b"]);
     let error = stopped.results[1].error.clone().unwrap();

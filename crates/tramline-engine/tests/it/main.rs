@@ -17,6 +17,7 @@ mod going_on;
 mod growth;
 mod language;
 mod layers;
+mod learning;
 mod loops;
 mod overtaken;
 mod policy;

@@ -9,7 +9,7 @@ use tramline_core::ids::{Checkpoint, ToolName};
 use tramline_core::journal::{Answer, Event, Outcome, Pause};
 use tramline_core::workflow::{Action, Node, Template, Workflow};
 use tramline_core::{Str, Value};
-use tramline_engine::seams::{Call, Callable, Hints, Listing, Tool, Tools};
+use tramline_engine::seams::{Call, Callable, Exchange, Hints, Listing, Tool, Tools};
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{Ended, Engine, Options, Pattern, Policy, Scratch, Shelf, Start};
 
@@ -165,6 +165,10 @@ impl Tools for Late {
 
     async fn list(&self) -> Vec<Listing> {
         self.tools.list().await
+    }
+
+    fn exchange(&self, name: &ToolName, key: &str) -> Option<Exchange> {
+        self.tools.exchange(name, key)
     }
 
     async fn call(&self, call: Call) -> Result<Value, Failure> {

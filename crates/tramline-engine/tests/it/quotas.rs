@@ -123,6 +123,7 @@ fn call(tool: &str, key: &str, timeout: Duration) -> Call {
         timeout,
         cancel: CancellationToken::new(),
         progress: None,
+        upstream: None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! One live connection to a server, and a call over it from request to value.
 
 use super::content;
+use super::exchanges::Exchanges;
 use super::handler::{Handler, Listener, Routes};
 use super::supervise::Ending;
 use rmcp::RoleClient;
@@ -18,6 +19,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
+use tramline_core::upstream::Upstream;
 use tramline_core::{Str, Value};
 
 /// Where the idempotency key stands in a request's `_meta`.
@@ -89,6 +91,8 @@ pub(super) struct Request {
     pub(super) key: Str,
     pub(super) cancel: CancellationToken,
     pub(super) progress: Option<Listener>,
+    pub(super) exchanges: Arc<Exchanges>,
+    pub(super) upstream: Option<Upstream>,
 }
 
 /// How a call over a connection went wrong.
@@ -155,7 +159,9 @@ impl Connection {
     pub(super) async fn call(&self, request: &Request, patience: Patience) -> Result<Value, Lost> {
         let _busy = Busy::new(self);
         let options = PeerRequestOptions::no_options();
-        let sending = self.peer.send_request_with_option(request.build(), options);
+        let built = request.build();
+        request.exchanges.sent(&request.key, &built);
+        let sending = self.peer.send_request_with_option(built, options);
         let handle = tokio::select! {
             biased;
             () = request.cancel.cancelled() => return Err(Lost::Failed(request.cancelled())),
@@ -165,7 +171,16 @@ impl Connection {
             }
         };
         match self.answer(request, handle, patience).await? {
-            Ok(result) => content::output(&request.tool, result).map_err(Lost::Failed),
+            Ok(result) => {
+                request.exchanges.answered(&request.key, &result);
+                content::output(&request.tool, result).map_err(Lost::Failed)
+            }
+            Err(ServiceError::McpError(error)) => {
+                let answer = serde_json::json!({"error": &error});
+                request.exchanges.answered(&request.key, &answer);
+                let fault = ServiceError::McpError(error);
+                Err(Lost::Failed(self.fault(&request.tool, fault).await))
+            }
             Err(fault) => Err(Lost::Failed(self.fault(&request.tool, fault).await)),
         }
     }
@@ -260,6 +275,9 @@ impl Request {
     fn build(&self) -> ClientRequest {
         let mut meta = MetaObject::new();
         meta.insert(KEY.to_owned(), self.key.as_str().into());
+        for (name, text) in self.upstream.iter().flat_map(Upstream::pairs) {
+            meta.insert(name.to_owned(), text.into());
+        }
         let mut params = CallToolRequestParams::new(self.tool.tool.to_string());
         if let Some(arguments) = self.arguments.as_object() {
             let pairs = arguments

@@ -3,8 +3,10 @@
 use super::Options;
 use super::catalog::{self, Catalog};
 use super::connection::{Connection, Era, Lost, Patience, Request};
+use super::exchanges::Exchanges;
 use super::failures::{resting, sent, unsent};
 use super::open::{Opened, open};
+use super::stderr::Tail;
 use super::supervise::{self, Cause, Ending};
 use crate::config::ServerConfig;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -41,6 +43,9 @@ pub(super) struct Server {
     catalog: RwLock<Arc<Catalog>>,
     /// Held while a missing tool is looked for, so that many calls ask but once.
     looking: tokio::sync::Mutex<()>,
+    exchanges: Arc<Exchanges>,
+    /// What its latest process wrote beside its answers.
+    stderr: Mutex<Option<Tail>>,
     at_once: u32,
     slots: Semaphore,
     closing: CancellationToken,
@@ -68,6 +73,7 @@ impl Server {
     pub(super) fn new(
         config: ServerConfig,
         options: Arc<Options>,
+        exchanges: Arc<Exchanges>,
         closing: CancellationToken,
         tasks: TaskTracker,
     ) -> Self {
@@ -83,6 +89,8 @@ impl Server {
             era: Mutex::new(None),
             catalog: RwLock::default(),
             looking: tokio::sync::Mutex::default(),
+            exchanges,
+            stderr: Mutex::default(),
             at_once,
             slots: Semaphore::new(at_once as usize),
             closing,
@@ -106,6 +114,12 @@ impl Server {
             () = self.closing.cancelled() => {}
         }
         self.closing.cancel();
+    }
+
+    /// The last lines that its latest process wrote beside its answers.
+    pub(super) fn stderr(&self) -> Vec<String> {
+        let tail = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        tail.as_ref().map(Tail::lines).unwrap_or_default()
     }
 
     pub(super) fn closing(&self) -> &CancellationToken {
@@ -170,6 +184,8 @@ impl Server {
             key: call.key,
             cancel: call.cancel,
             progress: call.progress,
+            exchanges: Arc::clone(&self.exchanges),
+            upstream: call.upstream,
         };
         Ok((request, Patience::new(idle, self.options.call_total_max)))
     }
@@ -325,6 +341,8 @@ impl Server {
                 let (ended, word) = watch::channel(None);
                 let peer = opened.service.peer().clone();
                 let pid = opened.child.as_ref().and_then(|(process, _)| process.id());
+                let tail = opened.child.as_ref().map(|(process, _)| process.tail());
+                *self.stderr.lock().unwrap_or_else(PoisonError::into_inner) = tail;
                 let handler = opened.service.service();
                 let connection = Connection::new(peer, opened.era, pid, handler, word);
                 let connection = Arc::new(connection);

@@ -31,7 +31,37 @@ pub(super) struct Stderr {
     redact: Redact,
 }
 
+/// What was read so far, for whoever looks while the server lives.
+#[derive(Clone)]
+pub(super) struct Tail {
+    tail: Arc<Mutex<VecDeque<u8>>>,
+    redact: Redact,
+}
+
+impl Tail {
+    /// The last whole lines: a secret in two halves is not known again.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bytes: Vec<u8> = tail.iter().copied().collect();
+        drop(tail);
+        let end = bytes.iter().rposition(|&byte| byte == b'\n');
+        bytes.truncate(end.map_or(0, |end| end + 1));
+        let lines = lines(bytes, &self.redact).into_iter();
+        lines
+            .filter_map(|line| line.as_str().map(str::to_owned))
+            .collect()
+    }
+}
+
 impl Stderr {
+    /// What was read so far.
+    pub(super) fn tail(&self) -> Tail {
+        Tail {
+            tail: Arc::clone(&self.tail),
+            redact: Arc::clone(&self.redact),
+        }
+    }
+
     pub(super) fn read(
         mut stream: impl AsyncRead + Send + Unpin + 'static,
         server: &str,

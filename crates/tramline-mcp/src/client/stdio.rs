@@ -2,7 +2,7 @@
 
 use super::Options;
 use super::lines::BoundedLines;
-use super::stderr::Stderr;
+use super::stderr::{Stderr, Tail};
 use crate::config::{Unset, expand, unset};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
@@ -159,6 +159,11 @@ impl Process {
             self.signal(signal);
         }
         self.wait().await
+    }
+
+    /// What it writes to stderr, to be looked at while it lives.
+    pub(super) fn tail(&self) -> Tail {
+        self.stderr.tail()
     }
 
     /// The last lines on stderr.

@@ -14,11 +14,11 @@ use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestMethod,
     CompleteRequestParams, CompleteResult, GetPromptRequestMethod, GetPromptRequestParams,
-    GetPromptResponse, GetTaskParams, GetTaskResult, ListPromptsRequestMethod, ListPromptsResult,
-    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestMethod,
-    ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SetLevelRequestParams,
-    SubscriptionFilter, Tool, UpdateTaskParams,
+    GetPromptResponse, GetTaskParams, GetTaskResult, JsonObject, ListPromptsRequestMethod,
+    ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
+    ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
+    SetLevelRequestParams, SubscriptionFilter, Tool, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use std::sync::Arc;
@@ -33,6 +33,30 @@ impl Connection {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         let level = Level::default();
         Self { shared, level }
+    }
+
+    /// What a tool of ours works with, and the arguments it was called with.
+    async fn means(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(Means, Option<JsonObject>), ErrorData> {
+        let brought = match &request.request_state {
+            None => None,
+            Some(sealed) => {
+                let store = self.shared.engine.store();
+                let state = seal::opened(store, &request.name, sealed).await?;
+                Some((state, request.input_responses.unwrap_or_default()))
+            }
+        };
+        let means = Means {
+            engine: self.shared.engine.clone(),
+            shared: Arc::clone(&self.shared),
+            log: self.level.of(&context.meta),
+            brought,
+            context,
+        };
+        Ok((means, request.arguments))
     }
 }
 
@@ -92,33 +116,13 @@ impl ServerHandler for Connection {
                 return reply;
             }
             Ok(Found::Own(own)) => {
-                let brought = match &request.request_state {
-                    None => None,
-                    Some(sealed) => {
-                        let store = self.shared.engine.store();
-                        let state = seal::opened(store, &request.name, sealed).await?;
-                        Some((state, request.input_responses.unwrap_or_default()))
-                    }
-                };
-                let means = Means {
-                    engine: self.shared.engine.clone(),
-                    shared: Arc::clone(&self.shared),
-                    log: self.level.of(&context.meta),
-                    brought,
-                    context,
-                };
-                own.call(means, request.arguments).await
+                let (means, arguments) = self.means(request, context).await?;
+                own.call(means, arguments).await
             }
             Err(near) => {
                 if let Some(gated) = self.shared.gated(&request.name) {
-                    let means = Means {
-                        engine: self.shared.engine.clone(),
-                        shared: Arc::clone(&self.shared),
-                        log: None,
-                        brought: None,
-                        context,
-                    };
-                    return Ok(gated.call(means, request.arguments).await);
+                    let (means, arguments) = self.means(request, context).await?;
+                    return Ok(gated.call(means, arguments).await);
                 }
                 let near =
                     near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));

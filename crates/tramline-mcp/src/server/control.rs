@@ -21,10 +21,11 @@ mod layers;
 mod read;
 mod submitted;
 mod told;
+mod why;
 mod wrong;
 
 pub(super) use desk::Desk;
-pub(super) use submitted::{runner, submitted, terms};
+pub(super) use submitted::{brought_back, runner, submitted, terms};
 use wrong::Wrong;
 
 /// The tools of this front end.

@@ -6,7 +6,7 @@ use super::offer::Served;
 use super::pausing::Next;
 use super::teller::{Teller, Wishes};
 use super::underway::{self, Cancelled, Underway};
-use super::{Shared, pausing, reply, seal, tasks, toolset};
+use super::{Shared, pausing, reply, seal, tasks, toolset, upstream};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject, Tool};
 use rmcp::service::{RequestContext, RoleServer};
@@ -78,6 +78,7 @@ pub(super) async fn call(
             let mut start = Start::new(Arc::clone(graph), toolset::read(request.arguments));
             start.origin = origin.clone();
             start.owner = Caller::of(&context).name;
+            start.upstream = upstream::of(&context);
             let started = Underway::start(&shared.engine, start).await;
             started.map(|underway| (underway, Next::GoOn))
         }

@@ -1,13 +1,15 @@
 //! The loop toolset: a message in, a plan made and done, its results out.
 
 use super::control;
+use super::pausing::{self, Next};
 use super::reply;
-use super::toolset::{ACTS, Means, Own, plain};
+use super::toolset::{ACTS, Means, Own};
+use super::underway::Underway;
 use rmcp::model::{CallToolResponse, CallToolResult};
 use tramline_core::ids::{BadId, RunId};
 use tramline_core::{Map, Value};
 use tramline_engine::Fault;
-use tramline_engine::loop_runner::{Asked, Request, Response, Standing};
+use tramline_engine::loop_runner::{Asked, LoopRunner, Request, Response, Standing, Terms};
 
 /// The tools of this front end.
 pub(super) const TOOLS: &[Own] = &[
@@ -16,8 +18,9 @@ pub(super) const TOOLS: &[Own] = &[
         title: "Plan and do",
         description: "Plans tool calls for the last message and runs them. Gives success, status and \
                       data {context, intermediateResults, plan, semanticMatches, summaryMessage}. \
-                      status plan_request: make the plan yourself and give it to submit_plan. status \
-                      paused: a person must answer; then call again with runId alone.",
+                      status plan_request: make the plan yourself, or a new one after a step failed, \
+                      and give it to submit_plan. status paused: a person must answer; then call \
+                      again with runId alone.",
         input: r#"{
             "type": "object",
             "properties": {
@@ -32,13 +35,13 @@ pub(super) const TOOLS: &[Own] = &[
                 "on_error": { "enum": ["continue", "stop", "replan"], "default": "replan" },
                 "strict": { "type": "boolean", "description": "Refuse a plan with anything wrong" },
                 "budget": { "type": "object", "description": "calls, active_ms, bytes, tokens" },
-                "save_as": { "type": "string", "maxLength": 256, "description": "Gives the plan as a DAG of this name" },
+                "save_as": { "type": "string", "maxLength": 256, "description": "Saves the plan as a workflow once it is done" },
                 "runId": { "type": "string", "description": "How an earlier loop stands" }
             },
             "additionalProperties": false
         }"#,
         hints: ACTS,
-        answer: |means, arguments| plain(run(means, arguments)),
+        answer: |means, arguments| Box::pin(run(means, arguments)),
     },
     Own {
         name: "submit_plan",
@@ -59,20 +62,97 @@ pub(super) const TOOLS: &[Own] = &[
     },
 ];
 
-async fn run(means: Means, arguments: Value) -> CallToolResult {
-    let runner = control::runner(&means);
-    let terms = control::terms(&means);
+async fn run(means: Means, arguments: Value) -> CallToolResponse {
+    let desk = Desk::new(&means, "run_loop");
+    if let Some(response) = desk.brought().await {
+        return response;
+    }
     let response = match arguments.get("runId").and_then(Value::as_str) {
         Some(id) => match admitted(&means, id, &arguments).await {
-            Ok(run) => runner.follow(&run, &terms).await,
+            Ok(run) => desk.runner.follow(&run, &desk.terms).await,
             Err(fault) => Err(fault),
         },
         None => match Request::read(&arguments) {
-            Ok(request) => runner.run_for(request, &terms).await,
+            Ok(request) => desk.runner.run_for(request, &desk.terms).await,
             Err(wrong) => Err(Fault::Refused(wrong)),
         },
     };
-    told(response)
+    desk.reply(response).await
+}
+
+/// Where a call of this toolset is answered: the loop, and the client that may be asked.
+struct Desk<'m> {
+    means: &'m Means,
+    tool: &'static str,
+    runner: LoopRunner,
+    terms: Terms,
+}
+
+impl<'m> Desk<'m> {
+    fn new(means: &'m Means, tool: &'static str) -> Self {
+        let (runner, terms) = (control::runner(means), control::terms(means));
+        Self {
+            means,
+            tool,
+            runner,
+            terms,
+        }
+    }
+
+    /// Goes on with the loop about which the client brings an answer.
+    async fn brought(&self) -> Option<CallToolResponse> {
+        let (state, responses) = self.means.brought.as_ref()?;
+        let context = &self.means.context;
+        let answered = pausing::answered(&self.means.shared, state.clone(), responses, context);
+        let (underway, next) = match answered.await {
+            Ok(answered) => answered,
+            Err(fault) => return Some(told(Err(fault)).into()),
+        };
+        let response = self.runner.follow(&underway.run, &self.terms).await;
+        Some(match next {
+            Next::GoOn => self.reply(response).await,
+            Next::Reply(_) => told(response).into(),
+        })
+    }
+
+    /// The reply to a call. What the loop waits for is put to the client, if it can be asked.
+    async fn reply(&self, mut response: Result<Response, Fault>) -> CallToolResponse {
+        while let Some(run) = waits(&response) {
+            match self.put(&run).await {
+                Ok(None) => break,
+                Ok(Some(Next::GoOn)) => {
+                    response = self.runner.follow(&run, &self.terms).await;
+                }
+                Ok(Some(Next::Reply(reply))) => return *reply,
+                Err(fault) => return reply::fault(&fault, Some(&run)).into(),
+            }
+        }
+        if is_new(&response) {
+            self.means.shared.library_changed();
+        }
+        told(response).into()
+    }
+
+    async fn put(&self, run: &RunId) -> Result<Option<Next>, Fault> {
+        let engine = &self.means.engine;
+        let pauses: Vec<_> = engine.load(run).await?.run.pauses.into_iter().collect();
+        let underway = Underway::take_up(engine, run).await?;
+        let (shared, context) = (&self.means.shared, &self.means.context);
+        pausing::put(shared, self.tool, &underway, &pauses, context).await
+    }
+}
+
+/// The run for whose answer a loop waits.
+fn waits(response: &Result<Response, Fault>) -> Option<RunId> {
+    let response = response.as_ref().ok()?;
+    let waits = response.standing == Standing::Waiting;
+    response.runs.last().filter(|_| waits)?.parse().ok()
+}
+
+/// Whether a workflow was saved that was not there.
+fn is_new(response: &Result<Response, Fault>) -> bool {
+    let saved = response.as_ref().ok().and_then(|one| one.saved.as_ref());
+    saved.and_then(|saved| saved.get("new")) == Some(&Value::Bool(true))
 }
 
 /// The run that a call names, if it is this caller's.
@@ -89,10 +169,20 @@ async fn submit(means: Means, arguments: Value) -> CallToolResponse {
     let handle = arguments.get("handle").and_then(Value::as_str);
     let handle = handle.unwrap_or_default();
     let plan = arguments.get("plan").cloned().unwrap_or_default();
-    let runner = control::runner(&means);
-    let terms = control::terms(&means);
-    match runner.question(handle, &terms).await {
-        Ok(Asked::Loop(_)) => told(runner.submit(handle, &plan, &terms).await).into(),
+    let desk = Desk::new(&means, "submit_plan");
+    let brought = match &means.brought {
+        Some((state, _)) if desk.runner.is_loop(&state.run).await => desk.brought().await,
+        Some(_) => control::brought_back(&means).await,
+        None => None,
+    };
+    if let Some(response) = brought {
+        return response;
+    }
+    match desk.runner.question(handle, &desk.terms).await {
+        Ok(Asked::Loop(_)) => {
+            let response = desk.runner.submit(handle, &plan, &desk.terms).await;
+            desk.reply(response).await
+        }
         Ok(Asked::Else(about)) => control::submitted(&means, handle, &about, &plan).await,
         Err(fault) => told(Err(fault)).into(),
     }

@@ -126,13 +126,14 @@ pub(super) const TOOLS: &[Own] = &[
         title: "Call a tool at this node",
         description: "Call a downstream tool from where the conversation stands. Refused where the node \
                       does not allow the tool; the refusal names the nodes that do and the path there. \
-                      confirm says how the user agreed, where the node asks for that.",
+                      Where the node wants a person's agreement, that person is asked first: with \
+                      status approval_required, repeat the same call once they have agreed.",
         input: r#"{
             "type": "object",
             "properties": {
                 "tool": { "type": "string", "description": "Its name, or server:name" },
                 "arguments": { "type": "object" },
-                "confirm": { "type": "string", "description": "How the user agreed" },
+                "confirm": { "type": "string", "description": "How the user agreed, for the person who is asked" },
                 "again": {
                     "type": "boolean",
                     "description": "Repeat a call of which nobody knows whether it happened"
@@ -143,6 +144,6 @@ pub(super) const TOOLS: &[Own] = &[
             "additionalProperties": false
         }"#,
         hints: ACTS,
-        answer: |means, arguments| plain(call::sop_call(means, arguments)),
+        answer: |means, arguments| Box::pin(call::sop_call(means, arguments)),
     },
 ];

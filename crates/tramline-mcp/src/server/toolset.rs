@@ -6,17 +6,19 @@
 
 use super::caller::Caller;
 use super::seal::State;
-use super::{Shared, control, debug, library, log, loop_tools, reply, sop};
+use super::{Shared, control, debug, library, log, loop_tools, reply, sop, upstream};
 use rmcp::model::{
     CallToolResponse, CallToolResult, InputResponses, JsonObject, Tool, ToolAnnotations,
 };
 use rmcp::service::{RequestContext, RoleServer};
+use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use tramline_core::ids::{Checkpoint, RunId};
 use tramline_core::schema::Checker;
 use tramline_core::text::nearest;
+use tramline_core::upstream::Upstream;
 use tramline_core::{Map, Value};
 use tramline_engine::seams::Hints;
 use tramline_engine::{Engine, Fault};
@@ -119,6 +121,11 @@ impl Means {
         Caller::of(&self.context)
     }
 
+    /// The span of the caller's that the call belongs to.
+    pub(super) fn upstream(&self) -> Option<Upstream> {
+        upstream::of(&self.context)
+    }
+
     /// Refuses arguments that name a run of another: to this caller there is no such run.
     async fn admit(&self, arguments: &Value) -> Result<(), Fault> {
         let session = arguments.get("session_id").and_then(Value::as_str);
@@ -195,6 +202,19 @@ impl Own {
             .with_annotations(annotations(self.hints))
     }
 
+    /// What checks its arguments, made once: that takes longer than most answers.
+    fn checker(&self) -> Option<Arc<Checker>> {
+        static MADE: Mutex<BTreeMap<&str, Arc<Checker>>> = Mutex::new(BTreeMap::new());
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(checker) = made.get(self.name) {
+            return Some(Arc::clone(checker));
+        }
+        let checker = Checker::new(&Value::from_json(self.input).ok()?).ok()?;
+        let checker = Arc::new(checker);
+        made.insert(self.name, Arc::clone(&checker));
+        Some(checker)
+    }
+
     /// Checks the arguments and answers.
     pub(super) async fn call(
         &self,
@@ -202,8 +222,7 @@ impl Own {
         arguments: Option<JsonObject>,
     ) -> CallToolResponse {
         let arguments = read(arguments);
-        if let Ok(schema) = Value::from_json(self.input)
-            && let Ok(checker) = Checker::new(&schema)
+        if let Some(checker) = self.checker()
             && let Err(faults) = checker.check(&arguments)
         {
             let theirs = control::misread(&means, self.name, &arguments, &faults);

@@ -103,6 +103,7 @@ impl Underway {
                 }
                 Status::Paused if row.driven => {}
                 Status::Paused
+                | Status::Guided
                 | Status::Completed
                 | Status::Failed
                 | Status::Rejected

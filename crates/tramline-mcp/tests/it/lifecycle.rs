@@ -31,7 +31,7 @@ async fn starts_at_the_first_call_and_once_for_all_calls() {
     let State::Ready { tools, .. } = bench.servers.status()[0].state else {
         panic!("not ready");
     };
-    assert_eq!(tools, 22);
+    assert_eq!(tools, 23);
 }
 
 #[tokio::test]
@@ -84,7 +84,7 @@ async fn each_era_is_found_out_fast_and_remembered() {
 async fn lists_all_pages_and_lists_again_when_told() {
     let bench = Bench::with(r#"["--pages", "5", "--list-changed"]"#, "", options());
     let listing = bench.servers.list().await.remove(0);
-    assert!(listing.tools.unwrap().len() >= 22);
+    assert!(listing.tools.unwrap().len() >= 23);
     let late = ToolName::new("u", "late");
     until("the late tool", || bench.servers.known(&late).is_some()).await;
     assert_eq!(bench.call("late", "{}").await, Ok("better late".into()));

@@ -49,6 +49,7 @@ impl Real {
             timeout: SOON,
             cancel: CancellationToken::new(),
             progress: None,
+            upstream: None,
         };
         self.0.call(call).await
     }

@@ -105,6 +105,7 @@ pub(crate) fn call(tool: &str, arguments: &str) -> Call {
         timeout: SOON,
         cancel: CancellationToken::new(),
         progress: None,
+        upstream: None,
     }
 }
 

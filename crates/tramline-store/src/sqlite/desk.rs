@@ -38,7 +38,7 @@ impl Desks {
         }
     }
 
-    /// Works on the connection that writes. Only the writer's thread comes here for long.
+    /// Works on the connection that writes. Only who writes comes here for long.
     pub(super) fn write<T>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, Trouble>,

@@ -42,13 +42,12 @@ pub(super) fn page(
 
 /// How much all runs take up, without a row leaving the database.
 pub(super) fn usage(conn: &Connection) -> Result<Usage, Trouble> {
+    let open = [Status::Running, Status::Paused, Status::Guided].map(Status::as_str);
     let (open, bytes): (i64, i64) = conn
         .prepare_cached(
-            "SELECT count(*) FILTER (WHERE status IN (?1, ?2)), coalesce(sum(bytes), 0) FROM runs",
+            "SELECT count(*) FILTER (WHERE status IN (?1, ?2, ?3)), coalesce(sum(bytes), 0) FROM runs",
         )?
-        .query_row([Status::Running.as_str(), Status::Paused.as_str()], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })?;
+        .query_row(open, |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(Usage {
         open: u64::try_from(open).unwrap_or(0),
         bytes: u64::try_from(bytes).unwrap_or(0),

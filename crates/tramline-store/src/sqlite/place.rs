@@ -7,6 +7,7 @@ use super::faults::{Trouble, file_fault, plain_fault};
 use super::migrate;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
+use std::cell::Cell;
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -224,6 +225,9 @@ fn draw_up(draft: &Path) -> rusqlite::Result<()> {
 }
 
 fn wait_for_lock(tries: i32) -> bool {
+    if IMPATIENT.get() {
+        return false;
+    }
     let wait = if tries < BUSY_QUICK_TRIES {
         BUSY_QUICK_WAIT
     } else {
@@ -264,4 +268,16 @@ fn sync_above(dir: &Path) -> io::Result<()> {
     // The one above may not be ours to open, and only Unix opens directories.
     let above = dir.parent().and_then(|above| File::open(above).ok());
     above.map_or(Ok(()), |above| above.sync_all())
+}
+
+thread_local! {
+    static IMPATIENT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does some work on a thread that must not wait for another process: what is locked is busy at once.
+pub(super) fn impatient<T>(work: impl FnOnce() -> T) -> T {
+    IMPATIENT.set(true);
+    let done = work();
+    IMPATIENT.set(false);
+    done
 }

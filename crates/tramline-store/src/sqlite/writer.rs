@@ -1,16 +1,22 @@
-//! The one thread that writes: it takes all that waits and makes it durable with one disk sync.
+//! Who writes: whoever comes alone, and one thread for all that come together, with one disk sync.
 //!
 //! Nothing is delayed to make a group larger: while one group is being synced, the next gathers.
+//! Work that finds nobody else is done where it is brought: handing it over and back would take about
+//! as long as the sync itself.
 
 use super::desk::Desks;
 use super::faults::{Trouble, plain_fault};
-use super::place::Place;
+use super::place::{Place, impatient};
 use super::watch::Ticks;
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Instant;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tramline_engine::seams::StoreFault;
+
+mod owed;
 
 /// Work that waits for the writer; who brings more waits outside.
 const QUEUE_JOBS_MAX: usize = 4_096;
@@ -24,11 +30,20 @@ const GROUP_JOBS_MAX: usize = 1_024;
 /// Bytes in one group, so that nobody waits long for a large neighbour.
 const GROUP_BYTES_MAX: usize = 8 * 1024 * 1024;
 
+/// Larger work is never done where it is brought: others wait for that thread.
+const HERE_BYTES_MAX: usize = 64 * 1024;
+
+/// Nor is any while the disk takes longer for a sync, in microseconds: handing over is then cheap
+/// beside it, and a thread that answers others would stand still.
+const HERE_SYNC_US_MAX: u64 = 1_000;
+
 /// Whether work must survive a power cut once it is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Care {
     /// It must: a disk sync before the answer.
     Durable,
+    /// It must soon after: the answer waits only until the operating system has it.
+    Soon,
     /// It means nothing once the processes of today are gone: no sync of its own.
     Passing,
 }
@@ -36,10 +51,38 @@ pub(super) enum Care {
 /// Sends work to the writer's thread, which starts with the first of it.
 #[derive(Debug)]
 pub(super) struct Writer {
-    desks: Arc<Desks>,
-    ticks: Arc<Ticks>,
+    pen: Arc<Pen>,
     room: Arc<Semaphore>,
     running: Mutex<Option<Running>>,
+}
+
+/// What writing needs, on whichever thread.
+#[derive(Debug)]
+struct Pen {
+    desks: Arc<Desks>,
+    ticks: Arc<Ticks>,
+    /// Jobs that are not answered yet.
+    open: AtomicUsize,
+    /// How long one job alone took of late, in microseconds, if it was durable.
+    sync_us: AtomicU64,
+    /// Whether the connection syncs as it commits; changed only by who writes.
+    syncs: AtomicBool,
+    /// Whether anything was written at all.
+    wrote: AtomicBool,
+    /// Whether something was answered that is not synced yet.
+    owed: AtomicBool,
+    /// Whether somebody will see to that in a moment.
+    pays: AtomicBool,
+}
+
+/// A job that is not answered yet.
+#[derive(Debug)]
+struct Open(Arc<Pen>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 #[derive(Debug)]
@@ -54,6 +97,7 @@ struct Queued {
     care: Care,
     /// Its share of the bytes that may wait; given back when the job is answered.
     _room: OwnedSemaphorePermit,
+    open: Open,
 }
 
 /// Work in a group. If any job of a group fails, all of it is undone.
@@ -95,8 +139,7 @@ impl Writer {
     /// A writer whose thread has not started.
     pub(super) fn new(desks: Arc<Desks>, ticks: Arc<Ticks>) -> Self {
         Self {
-            desks,
-            ticks,
+            pen: Arc::new(Pen::new(desks, ticks)),
             room: Arc::new(Semaphore::new(QUEUE_KIB_MAX as usize)),
             running: Mutex::new(None),
         }
@@ -114,6 +157,7 @@ impl Writer {
         let kib = u32::try_from(bytes / 1024).map_or(QUEUE_KIB_MAX, |kib| kib.min(QUEUE_KIB_MAX));
         let room = Arc::clone(&self.room).acquire_many_owned(kib).await;
         let (asker, answer) = oneshot::channel();
+        let (open, alone) = self.pen.opened();
         let queued = Queued {
             job: Box::new(Task {
                 work: Some(work),
@@ -123,10 +167,21 @@ impl Writer {
             bytes,
             care,
             _room: room.map_err(|_| stopped())?,
+            open,
         };
-        let queue = self.queue()?;
-        queue.send(queued).await.map_err(|_| stopped())?;
-        answer.await.map_err(|_| stopped())?
+        let mut group = vec![queued];
+        if alone && self.pen.writes_here(bytes) {
+            self.pen.write(&mut group, Patience::No);
+        }
+        for queued in group {
+            let queue = self.queue()?;
+            queue.send(queued).await.map_err(|_| stopped())?;
+        }
+        let answer = answer.await.map_err(|_| stopped())?;
+        if care == Care::Soon {
+            self.pen.pay_soon();
+        }
+        answer
     }
 
     fn queue(&self) -> Result<mpsc::Sender<Queued>, StoreFault> {
@@ -135,10 +190,10 @@ impl Writer {
             return Ok(running.queue.clone());
         }
         let (queue, waiting) = mpsc::channel(QUEUE_JOBS_MAX);
-        let (desks, ticks) = (Arc::clone(&self.desks), Arc::clone(&self.ticks));
+        let pen = Arc::clone(&self.pen);
         let thread = thread::Builder::new()
             .name("tramline-writer".into())
-            .spawn(move || write_groups(&desks, &ticks, waiting))
+            .spawn(move || write_groups(&pen, waiting))
             .map_err(|error| {
                 plain_fault(format!(
                     "cannot start the store's writing thread: {error}. Raise the limit on \
@@ -165,6 +220,11 @@ impl Drop for Writer {
             drop(queue);
             let _ = thread.join();
         }
+        self.pen.pay();
+        if self.pen.wrote.load(Ordering::Relaxed) {
+            // A log that stays is no harm: the next to open the database reads it.
+            let _ = self.pen.desks.write(|conn| Ok(Place::put_away(conn)?));
+        }
     }
 }
 
@@ -172,25 +232,95 @@ fn stopped() -> StoreFault {
     plain_fault("the store's writing thread has stopped. Start Tramline again")
 }
 
-fn write_groups(desks: &Desks, ticks: &Ticks, mut waiting: mpsc::Receiver<Queued>) {
-    let mut synced = true;
+fn write_groups(pen: &Pen, mut waiting: mpsc::Receiver<Queued>) {
     let mut group = Vec::new();
     while let Some(first) = waiting.blocking_recv() {
         gather(first, &mut waiting, &mut group);
-        let care = group.iter().any(|queued| queued.care == Care::Durable);
-        let end = desks.write(|conn| {
-            set_sync(conn, care, &mut synced)?;
-            commit(conn, &mut group)
-        });
-        if care && end.is_ok() {
-            ticks.tick();
-        }
-        for queued in group.drain(..) {
-            queued.job.answer(&end);
+        pen.write(&mut group, Patience::Yes);
+    }
+}
+
+impl Pen {
+    fn new(desks: Arc<Desks>, ticks: Arc<Ticks>) -> Self {
+        Self {
+            desks,
+            ticks,
+            open: AtomicUsize::new(0),
+            sync_us: AtomicU64::new(0),
+            syncs: AtomicBool::new(true),
+            wrote: AtomicBool::new(false),
+            owed: AtomicBool::new(false),
+            pays: AtomicBool::new(false),
         }
     }
-    // A log that stays is no harm: the next to open the database reads it.
-    let _ = desks.write(|conn| Ok(Place::put_away(conn)?));
+
+    /// Counts a job, and tells whether it is the only one.
+    fn opened(self: &Arc<Self>) -> (Open, bool) {
+        let before = self.open.fetch_add(1, Ordering::AcqRel);
+        (Open(Arc::clone(self)), before == 0)
+    }
+
+    /// Whether a job that came alone is done where it was brought.
+    fn writes_here(&self, bytes: usize) -> bool {
+        bytes <= HERE_BYTES_MAX && self.sync_us.load(Ordering::Relaxed) <= HERE_SYNC_US_MAX
+    }
+
+    /// Commits a group and answers everyone in it. It stays as it is if another process writes and
+    /// this thread may not wait for it.
+    fn write(&self, group: &mut Vec<Queued>, patience: Patience) {
+        let has = |care| group.iter().any(|queued: &Queued| queued.care == care);
+        let (durable, soon) = (has(Care::Durable), has(Care::Soon));
+        let end = self.desks.write(|conn| {
+            // Not before: the connection may have been in use.
+            let since = Instant::now();
+            self.set_sync(conn, durable)?;
+            if !begin(conn, patience)? {
+                return Ok(false);
+            }
+            commit(conn, group)?;
+            if durable || soon {
+                // A sync covers all that was written before it.
+                self.owed.store(!durable, Ordering::Release);
+            }
+            if durable && group.len() == 1 {
+                self.took(since.elapsed().as_micros());
+            }
+            Ok(true)
+        });
+        if let Ok(false) = end {
+            return;
+        }
+        let end = end.map(|_| ());
+        self.wrote.store(true, Ordering::Relaxed);
+        if (durable || soon) && end.is_ok() {
+            self.ticks.tick();
+        }
+        for queued in group.drain(..) {
+            let Queued { job, open, .. } = queued;
+            // Before the answer: who hears it may bring more, and is alone again.
+            drop(open);
+            job.answer(&end);
+        }
+    }
+
+    /// One slow sync among quick ones changes little, a slow disk all.
+    fn took(&self, us: u128) {
+        let us = u64::try_from(us)
+            .unwrap_or(u64::MAX)
+            .min(HERE_SYNC_US_MAX * 16);
+        let before = self.sync_us.load(Ordering::Relaxed);
+        self.sync_us.store((before * 7 + us) / 8, Ordering::Relaxed);
+    }
+
+    /// A group of passing work skips its disk sync; the next durable group's sync covers it.
+    fn set_sync(&self, conn: &Connection, wanted: bool) -> Result<(), Trouble> {
+        if wanted != self.syncs.load(Ordering::Relaxed) {
+            let level = if wanted { "FULL" } else { "NORMAL" };
+            conn.pragma_update(None, "synchronous", level)?;
+            self.syncs.store(wanted, Ordering::Relaxed);
+        }
+        Ok(())
+    }
 }
 
 fn gather(first: Queued, waiting: &mut mpsc::Receiver<Queued>, group: &mut Vec<Queued>) {
@@ -205,23 +335,38 @@ fn gather(first: Queued, waiting: &mut mpsc::Receiver<Queued>, group: &mut Vec<Q
     }
 }
 
-/// A group of passing work skips its disk sync; the next durable group's sync covers it.
-fn set_sync(conn: &Connection, wanted: bool, is: &mut bool) -> Result<(), Trouble> {
-    if wanted != *is {
-        let level = if wanted { "FULL" } else { "NORMAL" };
-        conn.pragma_update(None, "synchronous", level)?;
-        *is = wanted;
-    }
-    Ok(())
+/// Whether a thread may wait while another process writes.
+#[derive(Clone, Copy)]
+enum Patience {
+    Yes,
+    No,
+}
+
+/// Whether a group may begin; not if another process writes and this thread may not wait for it.
+fn begin(conn: &Connection, patience: Patience) -> Result<bool, Trouble> {
+    let mut begin = conn.prepare_cached("BEGIN IMMEDIATE")?;
+    let begun = match patience {
+        Patience::Yes => begin.execute([]),
+        Patience::No => match impatient(|| begin.execute([])) {
+            Err(error) if is_busy(&error) => return Ok(false),
+            begun => begun,
+        },
+    };
+    Ok(begun.map(|_| true)?)
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
 }
 
 fn commit(conn: &Connection, group: &mut [Queued]) -> Result<(), Trouble> {
-    conn.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-    let done = group
-        .iter_mut()
-        .try_for_each(|queued| queued.job.run(conn))
-        .and_then(|()| Ok(conn.prepare_cached("COMMIT")?.execute([])?));
-    match done {
+    let done = group.iter_mut().try_for_each(|queued| queued.job.run(conn));
+    ended(conn, done)
+}
+
+/// Commits what was done, or takes it back.
+fn ended(conn: &Connection, done: Result<(), Trouble>) -> Result<(), Trouble> {
+    match done.and_then(|()| Ok(conn.prepare_cached("COMMIT")?.execute([])?)) {
         Ok(_) => Ok(()),
         Err(trouble) => {
             if !conn.is_autocommit() {

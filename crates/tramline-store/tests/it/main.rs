@@ -10,6 +10,7 @@ mod closing;
 mod contract;
 mod damage;
 mod disk;
+mod jotting;
 mod opening;
 mod processes;
 mod retention;

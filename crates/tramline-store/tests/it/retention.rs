@@ -43,7 +43,7 @@ async fn finished_runs_go_by_age() {
     let swept = store.sweep(keep).await.unwrap();
     assert_eq!(swept.runs, [2, 3, 4, 5].map(run));
     assert_eq!(swept.bytes, 4_000);
-    let expected = [0, 1, 10, 11, 12, 13, 14, 15, 30].map(run);
+    let expected = [0, 1, 6, 10, 11, 12, 13, 14, 15, 16, 30].map(run);
     assert_eq!(left(&store).await, expected);
     assert_eq!(store.sweep(keep).await.unwrap(), Swept::default());
     let all = Retention::default();

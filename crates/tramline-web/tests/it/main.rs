@@ -1,93 +1,22 @@
 //! The API over a real engine: what is told, what is refused, whose runs are seen.
 #![allow(clippy::unwrap_used, reason = "a test speaks by panicking")]
 
-use axum::Router;
-use axum::body::Body;
-use axum::http::{Request, StatusCode};
-use http_body_util::BodyExt;
-use serde_json::{Value as Json, json};
-use std::sync::Arc;
-use tower::ServiceExt;
-use tramline_core::Value;
-use tramline_core::formats::{Elsewhere, Hint, json_dag};
-use tramline_core::graph::Graph;
-use tramline_engine::seams::Hints;
-use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Ended, Engine, Options, Owner, Start};
+mod contract;
+mod editing;
+mod files;
+mod past;
+mod studio;
+mod support;
 
-fn graph() -> Arc<Graph> {
-    let tasks = json!({"tasks": [
-        {"id": "look", "tool": "t:look", "arguments": {}},
-        {"id": "act", "tool": "t:look", "arguments": {}, "depends_on": ["look"],
-         "approval": "it costs money"},
-    ]});
-    let hint = Hint {
-        name: "order",
-        elsewhere: Elsewhere::Any,
-        ..Hint::default()
-    };
-    let document = json_dag::read_value(&Value::from(tasks), hint).unwrap();
-    Arc::clone(&document.workflows[0])
-}
-
-fn engine() -> Engine {
-    let hints = Hints {
-        read_only: Some(true),
-        ..Hints::default()
-    };
-    let tools = FakeTools::new().tool("t", "look", hints, |arguments| async move { Ok(arguments) });
-    Engine::new(
-        Arc::new(MemoryStore::new()),
-        Arc::new(tools),
-        Options::default(),
-    )
-}
-
-/// A run that waits for approval, and its question.
-async fn waiting(engine: &Engine, owner: Option<&str>) -> (String, String) {
-    let mut start = Start::new(graph(), Value::from(json!({})));
-    start.owner = owner.map(Into::into);
-    let handle = engine.start(start).await.unwrap();
-    let run = handle.run.to_string();
-    let Ended::Paused(pauses) = handle.ended().await.unwrap() else {
-        panic!("it did not pause")
-    };
-    let point = tramline_core::ids::Checkpoint {
-        run: run.parse().unwrap(),
-        seq: pauses[0].0,
-    };
-    (run, point.to_string())
-}
-
-async fn asked(
-    routes: &Router,
-    path: &str,
-    body: Option<Json>,
-    owner: Owner,
-) -> (StatusCode, Json) {
-    let mut request = Request::builder().uri(path).header("host", "127.0.0.1:1");
-    if body.is_some() {
-        request = request
-            .method("POST")
-            .header("content-type", "application/json");
-    }
-    let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
-    let mut request = request.body(body).unwrap();
-    request.extensions_mut().insert(owner);
-    let response = routes.clone().oneshot(request).await.unwrap();
-    let status = response.status();
-    let bytes = response.into_body().collect().await.unwrap().to_bytes();
-    (status, serde_json::from_slice(&bytes).unwrap_or_default())
-}
-
-async fn get(routes: &Router, path: &str) -> (StatusCode, Json) {
-    asked(routes, path, None, Owner::default()).await
-}
+use axum::http::StatusCode;
+use serde_json::json;
+use support::{api, asked, asked_text, engine, get, waiting};
+use tramline_engine::Owner;
 
 #[tokio::test]
 async fn a_question_is_listed_and_answered_once() {
     let engine = engine();
-    let routes = tramline_web::api(&engine);
+    let routes = api(&engine);
     let (run, point) = waiting(&engine, None).await;
     let (_, listed) = get(&routes, "/api/approvals").await;
     assert_eq!(listed["approvals"][0]["checkpoint_id"], point);
@@ -136,22 +65,10 @@ async fn a_question_is_listed_and_answered_once() {
     assert_eq!(trace["steps"].as_array().unwrap().len(), 2);
 }
 
-async fn asked_text(routes: &Router, path: &str) -> (StatusCode, String) {
-    let request = Request::builder().uri(path).header("host", "localhost");
-    let response = routes
-        .clone()
-        .oneshot(request.body(Body::empty()).unwrap())
-        .await
-        .unwrap();
-    let status = response.status();
-    let bytes = response.into_body().collect().await.unwrap().to_bytes();
-    (status, String::from_utf8_lossy(&bytes).into_owned())
-}
-
 #[tokio::test]
 async fn nobody_sees_or_steers_the_runs_of_another() {
     let engine = engine();
-    let routes = tramline_web::api(&engine);
+    let routes = api(&engine);
     let (run, point) = waiting(&engine, Some("ann")).await;
     let bob = || Owner(Some("bob".into()));
     for owner in [Owner::default(), bob()] {
@@ -189,7 +106,7 @@ async fn nobody_sees_or_steers_the_runs_of_another() {
 
 #[tokio::test]
 async fn what_makes_no_sense_is_told() {
-    let routes = tramline_web::api(&engine());
+    let routes = api(&engine());
     let (status, told) = get(&routes, "/api/runs/nonsense").await;
     assert_eq!(
         (status, told["error"]["kind"].as_str()),

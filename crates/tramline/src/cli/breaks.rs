@@ -2,7 +2,7 @@
 
 use tramline_core::Value;
 use tramline_core::graph::Graph;
-use tramline_core::journal::{Break, Entry, Event, Watch};
+use tramline_core::journal::{Break, Watch};
 
 /// Where a run is to halt.
 #[derive(clap::Args, Clone, Default)]
@@ -54,20 +54,6 @@ pub(super) fn condition(text: &str) -> Option<Value> {
         Ok(rule @ Value::Object(_)) => Some(rule),
         Ok(_) | Err(_) => Some(text.trim().into()),
     }
-}
-
-/// What was said last about where a run is to halt.
-pub(super) fn current(entries: &[Entry]) -> Watch {
-    let said = entries.iter().rev().find_map(|entry| {
-        if let Event::Watched { watch, .. } = &entry.event {
-            Some(watch.clone())
-        } else if let Event::Started(started) = &entry.event {
-            started.watch.clone()
-        } else {
-            None
-        }
-    });
-    said.unwrap_or_default()
 }
 
 /// Breakpoints in words, one a line.

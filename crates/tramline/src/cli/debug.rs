@@ -125,7 +125,7 @@ async fn attach(common: &Common, verb: &Debug, run: RunId) -> Result<Opened, Sto
         )));
     }
     let (graph, paused) = (&loaded.run.graph, loaded.run.is_paused());
-    let mut watch = breaks::current(&loaded.entries);
+    let mut watch = Watch::current(&loaded.entries);
     let before = watch.clone();
     let Watch { breaks, stepping } = verb.breaks.watch(graph);
     watch

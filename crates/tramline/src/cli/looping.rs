@@ -23,6 +23,9 @@ pub(super) struct Loop {
     /// What becomes of the plan when a step fails: continue, stop, replan
     #[arg(long, value_name = "WAY", default_value = "replan")]
     on_error: Mend,
+    /// Save the plan as a workflow of this name once it is done
+    #[arg(long, value_name = "NAME")]
+    save_as: Option<String>,
     /// Refuse a plan with anything wrong about it
     #[arg(long)]
     strict: bool,
@@ -41,6 +44,7 @@ pub(super) async fn main(common: Common, verb: Loop) -> Done {
     let house = wire::open(&config, [])?;
     let terms = Terms {
         origin: Origin::brought(&[], &config).to_value(),
+        by: Some("command line".into()),
         ..Terms::default()
     };
     let response = answer(&house, verb, &terms).await;
@@ -54,6 +58,8 @@ pub(super) async fn main(common: Common, verb: Loop) -> Done {
     Ok(match response.standing {
         Standing::Complete => Exit::Done,
         Standing::Failed | Standing::Aborted => Exit::Failed,
+        // Asked for a plan after a step failed, or before anything was done.
+        Standing::PlanRequest if !response.results.is_empty() => Exit::Failed,
         Standing::Refused | Standing::PlanRequest => Exit::BadInput,
         Standing::Rejected => Exit::Rejected,
         Standing::Waiting => Exit::Paused,
@@ -74,6 +80,7 @@ async fn answer(house: &wire::House, verb: Loop, terms: &Terms) -> Result<Respon
     request.plan = plan;
     request.on_error = verb.on_error;
     request.strict = verb.strict;
+    request.save_as = verb.save_as.map(Into::into);
     if !verb.tools.is_empty() {
         request.available = Some(verb.tools.into_iter().map(Into::into).collect());
     }
@@ -94,9 +101,22 @@ fn show(response: &Response) {
     if let Some(run) = response.runs.last() {
         output::say(&format!("run     {run}"));
     }
+    let saved = response.saved.as_ref();
+    let field = |key| saved.and_then(|saved| saved.get(key)?.as_str());
+    match (field("node_type"), field("error")) {
+        (Some(called), _) => output::say(&format!("saved   {called}")),
+        (None, Some(error)) => output::say(&format!("note    not saved: {error}")),
+        (None, None) => {}
+    }
     if let Some(handle) = &response.handle {
-        let says = "no complete plan was found; `--json` shows what is open. Give a plan with";
-        output::say(&format!("{says} --handle {handle} --plan @plan.json"));
+        let why = match response.results.is_empty() {
+            true => "no complete plan was found",
+            false => "a step failed",
+        };
+        let says = "`--json` shows what is open. Give a plan for it with";
+        output::say(&format!(
+            "{why}; {says} --handle {handle} --plan @plan.json"
+        ));
     }
     if response.standing == Standing::Waiting {
         output::say("it waits for a person; `tramline runs show` tells for what");

@@ -1,13 +1,15 @@
 //! `tramline serve`: graphs as MCP tools, over standard input and output or HTTP.
 
-use super::{Common, Done, Exit, Reach, Stopped, output};
-use crate::config::read_tokens;
+use super::{Common, Done, Exit, Reach, Stopped, documents, output};
+use crate::config::{Config, read_tokens};
+use crate::disk::Disk;
 use crate::wire::{self, Origin};
 use readings::Readings;
 use reload::Stage;
 use saved::Shown;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 use tramline_core::run::Run;
@@ -25,15 +27,21 @@ const SWEEP_EVERY: Duration = Duration::from_secs(30);
 /// How often runs that need not be kept are looked for: what is kept is counted in days.
 const PRUNE_EVERY: Duration = Duration::from_secs(60 * 60);
 
+/// So many of the latest calls can be looked into as they went over the wire.
+const EXCHANGES_MAX: usize = 256;
+
+/// Tells where the studio is, once that is known.
+pub(super) type Opened = Box<dyn FnOnce(SocketAddr)>;
+
 /// Serve graphs as MCP tools.
 #[derive(clap::Args)]
 pub(super) struct Serve {
     /// The documents
     #[arg(value_name = "FILE")]
-    files: Vec<PathBuf>,
+    pub(super) files: Vec<PathBuf>,
     /// Serve over HTTP at this address instead of standard input and output, at the path /mcp
     #[arg(long, value_name = "ADDR")]
-    http: Option<SocketAddr>,
+    pub(super) http: Option<SocketAddr>,
     /// What HTTP callers must show; needed beyond loopback
     #[arg(
         long,
@@ -41,14 +49,14 @@ pub(super) struct Serve {
         hide_env_values = true,
         value_name = "TOKEN"
     )]
-    token: Option<String>,
+    pub(super) token: Option<String>,
     /// Named HTTP callers, a line name=token for each; each sees only its own runs
     #[arg(long, value_name = "FILE", requires = "http")]
-    token_file: Option<PathBuf>,
+    pub(super) token_file: Option<PathBuf>,
     /// A procedure to have ready: its system prompt as a prompt, the tools it names through its gate;
     /// needs the toolset sop
     #[arg(long = "sop", value_name = "FILE")]
-    sops: Vec<String>,
+    pub(super) sops: Vec<String>,
     /// What to offer: graphs, control, library, debug, loop, sop
     #[arg(
         long,
@@ -56,22 +64,37 @@ pub(super) struct Serve {
         value_delimiter = ',',
         default_value = "graphs"
     )]
-    toolsets: Vec<Toolset>,
+    pub(super) toolsets: Vec<Toolset>,
     /// Offer saved workflows as tools too
     #[arg(long)]
-    library: bool,
+    pub(super) library: bool,
     /// Keep serving what the files said at start, whatever becomes of them
     #[arg(long)]
-    no_reload: bool,
+    pub(super) no_reload: bool,
+    /// Serve metrics at /metrics, as Prometheus reads them
+    #[arg(long, requires = "http")]
+    pub(super) metrics: bool,
     #[command(flatten)]
-    reach: Reach,
+    pub(super) reach: Reach,
 }
 
 pub(super) async fn main(common: Common, verb: Serve) -> Done {
-    let config = common.config(&verb.reach)?;
+    serving(common, verb, None).await
+}
+
+/// Serves; with the studio opened on the documents if there is somebody to tell where it is.
+pub(super) async fn serving(common: Common, verb: Serve, opened: Option<Opened>) -> Done {
+    let mut config = common.config(&verb.reach)?;
+    config.telemetry.prometheus |= verb.metrics;
     let http = callers(&verb)?;
+    config.exchanges = if http.is_some() { EXCHANGES_MAX } else { 0 };
     let prints = (!verb.no_reload).then(|| reload::prints(&verb.files, &config));
-    let readings = Readings::read(&verb.files, &config).map_err(|unusable| {
+    let read = match &opened {
+        // What is edited may have flaws.
+        Some(_) => Readings::usable(&verb.files, &config),
+        None => Readings::read(&verb.files, &config),
+    };
+    let readings = read.map_err(|unusable| {
         unusable.show();
         Stopped::bad(unusable.message())
     })?;
@@ -100,7 +123,7 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
         .iter()
         .map(|path| Origin::of(path, &config))
         .collect();
-    origins.push(home);
+    origins.push(home.clone());
     recover(&house.engine, &origins).await?;
     let stop = CancellationToken::new();
     let signal = stop.clone();
@@ -111,6 +134,7 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
     hide_tokens(&house.settings, http.as_ref())?;
     let sweeping = sweep(house.engine.clone(), config.retention);
     tokio::spawn(stop.clone().run_until_cancelled_owned(sweeping));
+    let studio = studio(&verb, &config, opened.is_some(), &home)?;
     let stage = Stage {
         files: verb.files,
         config,
@@ -118,10 +142,21 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
         shelf: house.shelf.clone(),
         server: server.clone(),
         shown,
+        drafts: opened.is_some(),
     };
     let attending = stage.attend(readings, prints);
     tokio::spawn(stop.clone().run_until_cancelled_owned(attending));
-    serve(server, http, &house.engine, stop).await?;
+    let mut guarded = tramline_web::api(&house.engine, studio);
+    let telemetry = house.telemetry.clone().filter(|it| it.has_text());
+    if let Some(telemetry) = telemetry {
+        let written = Arc::new(move |paused| telemetry.text(paused));
+        guarded = guarded.merge(tramline_web::metrics(&house.engine, written));
+    }
+    let beside = Beside {
+        guarded,
+        open: tramline_web::studio(),
+    };
+    serve(server, http, beside, opened, stop).await?;
     house.close().await;
     Ok(Exit::Done)
 }
@@ -191,10 +226,34 @@ async fn sweep(engine: Engine, keep: Retention) {
     }
 }
 
+/// What the studio is opened on: the documents, if they may be changed there.
+fn studio(
+    verb: &Serve,
+    config: &Config,
+    opened: bool,
+    home: &Origin,
+) -> Result<tramline_web::Studio, Stopped> {
+    Ok(tramline_web::Studio {
+        documents: match opened {
+            true => home.documents.clone(),
+            false => Vec::new(),
+        },
+        files: Some(Arc::new(Disk)),
+        elsewhere: documents::elsewhere(config)?,
+        origin: home.to_value(),
+        toolsets: verb
+            .toolsets
+            .iter()
+            .map(|set| set.as_str().into())
+            .collect(),
+    })
+}
+
 async fn serve(
     server: Server,
     http: Option<Http>,
-    engine: &Engine,
+    beside: Beside,
+    opened: Option<Opened>,
     stop: CancellationToken,
 ) -> Result<(), Stopped> {
     let Some(http) = http else {
@@ -203,17 +262,18 @@ async fn serve(
             () = stop.cancelled() => Ok(()),
         };
     };
-    let beside = Beside {
-        guarded: tramline_web::api(engine),
-        open: tramline_web::studio(),
-    };
     let listening = server
         .listen_beside(http, beside, stop)
         .await
         .map_err(|fault| Stopped::bad(fault.to_string()))?;
     let address = listening.address;
-    output::say(&format!("serving at http://{address}/mcp"));
-    output::say(&format!("the studio is at http://{address}/studio"));
+    match opened {
+        Some(opened) => opened(address),
+        None => {
+            output::say(&format!("serving at http://{address}/mcp"));
+            output::say(&format!("the studio is at http://{address}/studio"));
+        }
+    }
     listening.serve().await.map_err(|error| Stopped {
         exit: Exit::Failed,
         message: error.to_string(),

@@ -10,7 +10,7 @@ use tramline_core::formats::sop_markdown::{self, Document};
 use tramline_core::ids::RunId;
 use tramline_core::journal::Entry;
 use tramline_core::navigate::audit::{self, Transcript};
-use tramline_core::sop::Sop;
+use tramline_core::sop::{Gathering, Sop};
 use tramline_engine::seams::RunFilter;
 
 mod audits;
@@ -128,6 +128,16 @@ fn read(path: &Path, json: bool) -> Result<Document, Stopped> {
         }
         Stopped::bad(format!("{} cannot be used", path.display()))
     })
+}
+
+/// Reads a procedure and those that it leads into; stops if one of them cannot be used.
+fn gather(path: &Path, json: bool) -> Result<Gathering, Stopped> {
+    let mut gathering = Gathering::new(&path.to_string_lossy());
+    while let Some(file) = gathering.wants().map_err(Stopped::bad)? {
+        let document = read(Path::new(file.place.as_str()), json)?;
+        gathering.add(file, document.sop);
+    }
+    Ok(gathering)
 }
 
 /// Reads a procedure, with all its flaws.

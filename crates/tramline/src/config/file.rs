@@ -19,7 +19,7 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 const DAY_MS: u64 = 86_400_000;
 
 /// The fields of the file.
-const FIELDS: [&str; 11] = [
+const FIELDS: [&str; 12] = [
     "policy",
     "control",
     "quota",
@@ -31,6 +31,7 @@ const FIELDS: [&str; 11] = [
     "shell",
     "model",
     "embedder",
+    "learn",
 ];
 
 /// What a configuration file says. What it leaves out is as it is without a file.
@@ -58,6 +59,8 @@ pub struct File {
     pub model: Option<ModelConfig>,
     /// The directory with the model that tells search what texts mean.
     pub embedder: Option<PathBuf>,
+    /// Whether nothing is learnt from plans that ended well, and nothing that was learnt is used.
+    pub learn_off: bool,
 }
 
 /// A file that cannot be used, with its text.
@@ -101,6 +104,12 @@ impl File {
         file.mcp_config = text.map(|path| directory.join(path));
         let text = given(root, "embedder").and_then(|at| reader.text(at, "embedder"));
         file.embedder = text.map(|path| directory.join(path));
+        if let Some(at) = given(root, "learn") {
+            match at.value.as_bool() {
+                Some(learns) => file.learn_off = !learns,
+                None => reader.wrong(at, "learn", "true or false"),
+            }
+        }
         let roots = reader.texts(root, "roots");
         file.roots = roots.iter().map(|(root, _)| directory.join(root)).collect();
         for (host, at) in reader.texts(root, "hosts") {
@@ -321,7 +330,7 @@ mod tests {
         let text = "policy:\n  ask: ['github:delete_*']\n  deny: ['*:drop*']\n\
             control: { ttl: 30m, commands_per_minute: 60 }\nquota: { open_runs: 5, journal_bytes: 1000 }\n\
             throttle:\n  - { pattern: 'github:*', per_minute: 30 }\nmcp_config: mcp.json\nroots: [docs]\n\
-            hosts: [api.example.com]\nshell: true\nretention: { days: 30, bytes: 5000 }\nmodel:\n  { dialect: anthropic, name: m, key: '${KEY}', timeout: 90s, record: said.jsonl }\n";
+            hosts: [api.example.com]\nshell: true\nretention: { days: 30, bytes: 5000 }\nmodel:\n  { dialect: anthropic, name: m, key: '${KEY}', timeout: 90s, temperature: 0, record: said.jsonl }\n";
         let (file, odd) = File::parse(text.as_bytes(), Path::new("/etc/t")).unwrap();
         assert!(odd.is_empty());
         assert_eq!(file.policy.ask[0].as_str(), "github:delete_*");
@@ -342,6 +351,7 @@ mod tests {
         let model = file.model.unwrap();
         assert_eq!(model.dialect.as_str(), "anthropic");
         assert_eq!(model.timeout, Some(Duration::from_secs(90)));
+        assert_eq!(model.temperature, Some(0.0));
         assert_eq!(
             model.record.as_deref(),
             Some(Path::new("/etc/t/said.jsonl"))

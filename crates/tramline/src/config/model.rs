@@ -21,6 +21,8 @@ pub struct ModelConfig {
     pub key: Option<Written>,
     /// How long an answer may take.
     pub timeout: Option<Duration>,
+    /// How freely it speaks, from 0 on; left to the model where nothing is said.
+    pub temperature: Option<f64>,
     /// Where what it says is written down.
     pub record: Option<PathBuf>,
     /// What answers in its place.
@@ -39,8 +41,15 @@ impl std::fmt::Debug for Written {
 
 impl ModelConfig {
     /// The fields as they are written.
-    pub const FIELDS: [&str; 7] = [
-        "dialect", "url", "name", "key", "timeout", "record", "replay",
+    pub const FIELDS: [&str; 8] = [
+        "dialect",
+        "url",
+        "name",
+        "key",
+        "timeout",
+        "temperature",
+        "record",
+        "replay",
     ];
 
     /// The model. Nothing is asked yet; what `lookup` has is put in now, and not before.
@@ -59,6 +68,7 @@ impl ModelConfig {
             endpoint.timeout = timeout;
             endpoint.silence = endpoint.silence.min(timeout);
         }
+        endpoint.temperature = self.temperature;
         let model: Arc<dyn Model> = Arc::new(HttpModel::new(endpoint));
         match &self.record {
             None => Ok(model),

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use tramline_core::Value;
 use tramline_core::compare::{Comparison, compare};
 use tramline_core::ids::StepNo;
-use tramline_core::journal::{Break, Event, Watch};
+use tramline_core::journal::{Break, Watch};
 use tramline_core::trace;
 use tramline_engine::{At, Branch, Branched, Effects, Loaded};
 
@@ -43,7 +43,7 @@ impl Run {
 
     /// Changes where the run is to halt, if that is a change.
     async fn watch(&self, change: impl FnOnce(&mut Watch)) -> Result<(), Error> {
-        let before = watched(&self.load().await?);
+        let before = Watch::current(&self.load().await?.entries);
         let mut watch = before.clone();
         change(&mut watch);
         if watch != before {
@@ -91,20 +91,6 @@ impl Run {
         };
         Ok(compare(&read(self, &first), &read(other, &second)))
     }
-}
-
-/// Where a run was last told to halt.
-fn watched(loaded: &Loaded) -> Watch {
-    let said = |event: &Event| match event {
-        Event::Watched { watch, .. } => Some(watch.clone()),
-        _ => None,
-    };
-    let entries = loaded.entries.iter().rev();
-    entries
-        .map(|entry| &entry.event)
-        .find_map(said)
-        .or_else(|| loaded.run.started.watch.clone())
-        .unwrap_or_default()
 }
 
 /// What a replay came to.

@@ -62,6 +62,7 @@ impl Run {
                 }
                 Status::Running => return Ok(self.stopped()),
                 Status::Paused
+                | Status::Guided
                 | Status::Completed
                 | Status::Failed
                 | Status::Rejected

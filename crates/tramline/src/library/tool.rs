@@ -215,6 +215,10 @@ impl Tools for OwnTools {
         }]
     }
 
+    fn exchange(&self, _: &ToolName, _: &str) -> Option<seams::Exchange> {
+        None
+    }
+
     async fn call(&self, call: Call) -> Result<Value, Failure> {
         let own = self.tool(&call.tool)?;
         let failed = |kind, how: &str| Err(Failure::new(kind, format!("{} {how}", call.tool)));
@@ -285,6 +289,7 @@ mod tests {
             timeout: Duration::from_secs(5),
             cancel: tokio_util::sync::CancellationToken::new(),
             progress: None,
+            upstream: None,
         };
         assert_eq!(own.call(call).await.unwrap_err().kind, FailureKind::Tool);
     }

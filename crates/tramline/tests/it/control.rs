@@ -10,6 +10,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 mod commands;
+mod learning;
 mod many;
 mod places;
 

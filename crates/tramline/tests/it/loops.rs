@@ -5,13 +5,18 @@ use crate::support::{Done, Tramline as Binary};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::io::{Read, Write};
-use std::net::TcpListener;
 use std::process::Stdio;
 use std::time::Duration;
-use tramline::library::Standing;
+use tramline::library::{Mend, Standing};
 use tramline::{Config, LoopRequest, Tool, Tramline};
 use tramline_unruly::processes::until;
+
+mod asked;
+mod host;
+mod scenarios;
+mod stub;
+mod tiny;
+mod trouble;
 
 /// More than anything here should take on a busy machine.
 const SOON: Duration = Duration::from_secs(60);
@@ -132,50 +137,12 @@ fn a_loop_that_was_killed_goes_on_where_it_was() {
     assert_eq!(told["runId"], run.as_str());
 }
 
-/// A model that answers every request with the same text; gives its address and what it hears.
-fn model(says: &str) -> (String, std::sync::mpsc::Receiver<String>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/v1", listener.local_addr().unwrap());
-    let (sender, heard) = std::sync::mpsc::channel();
-    let body = json!({"choices": [{"message": {"content": says}, "finish_reason": "stop"}],
-        "usage": {"total_tokens": 9}})
-    .to_string();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let mut bytes = Vec::new();
-            let mut part = [0; 65_536];
-            loop {
-                let count = stream.read(&mut part).unwrap();
-                bytes.extend_from_slice(&part[..count]);
-                let text = String::from_utf8_lossy(&bytes);
-                let ended = text.split_once("\r\n\r\n").is_some_and(|(head, rest)| {
-                    let length = head.lines().find_map(|line| {
-                        let (name, value) = line.split_once(": ")?;
-                        name.eq_ignore_ascii_case("content-length")
-                            .then(|| value.parse::<usize>().unwrap())
-                    });
-                    rest.len() >= length.unwrap_or(0)
-                });
-                if ended || count == 0 {
-                    break;
-                }
-            }
-            let _ = sender.send(String::from_utf8_lossy(&bytes).into_owned());
-            let head = format!(
-                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
-                body.len()
-            );
-            let _ = stream.write_all(format!("{head}{body}").as_bytes());
-        }
-    });
-    (url, heard)
-}
-
 #[test]
 fn a_configured_model_plans_and_its_key_is_shown_nowhere() {
     let (place, servers) = place();
-    let (url, heard) = model(r#"{"plan": [{"tool": "u:echo", "args": {"x": "planned"}}]}"#);
+    let says = r#"{"plan": [{"tool": "u:echo", "args": {"x": "planned"}}]}"#;
+    let stub = stub::Stub::start(vec![stub::Says::Text(says.to_owned())]);
+    let url = &stub.url;
     let config = place.data.path().join("tramline.yaml");
     let text = format!(
         "model: {{ name: m, url: '{url}', key: '${{LOOP_TEST_KEY}}', record: said.jsonl }}\nmcp_config: {servers}\n"
@@ -197,7 +164,7 @@ fn a_configured_model_plans_and_its_key_is_shown_nowhere() {
     let told = told(&done);
     assert_eq!(told["planner"], "model", "{told}");
     assert_eq!(told["usage"]["tokens"], 9);
-    assert!(heard.recv().unwrap().contains("Bearer sesame"));
+    assert!(stub.heard()[0].contains("Bearer sesame"));
     let said = std::fs::read_to_string(place.data.path().join("said.jsonl")).unwrap();
     let kept = std::fs::read(place.data.path().join("tramline.db")).unwrap_or_default();
     for shown in [
@@ -287,7 +254,13 @@ async fn a_programs_own_tools_are_planned_over() {
     assert_eq!(words.standing, Standing::Complete, "{words:?}");
     assert_eq!(words.results[0].output, "Hello, Bo!".into());
     let bad = LoopRequest::new("greet").plan(json!([{"tool": "greet", "args": {"nam": 1}}]));
-    let bad = tramline.run_loop(bad).await.unwrap();
-    assert_eq!(bad.standing, Standing::Failed);
+    let asks = tramline.run_loop(bad.clone()).await.unwrap();
+    assert_eq!(
+        asks.standing,
+        Standing::PlanRequest,
+        "somebody is to mend it"
+    );
+    let stopped = tramline.run_loop(bad.on_error(Mend::Stop)).await.unwrap();
+    assert_eq!(stopped.standing, Standing::Failed);
     tramline.close().await;
 }

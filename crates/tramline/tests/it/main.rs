@@ -28,5 +28,7 @@ mod served;
 mod serving;
 mod settings;
 mod sop;
+mod studio;
 mod support;
+mod telemetry;
 mod unruly;

@@ -69,9 +69,17 @@ fn go(talk: &mut Talk, node: &str) -> Value {
     say(talk, "goto_node", json!({"node_id": node}))
 }
 
-fn call(talk: &mut Talk, tool: &str, arguments: Value) -> Value {
+/// Calls a tool; where a person is asked about it, that person agrees at a prompt elsewhere.
+fn call(shop: &Shop, talk: &mut Talk, tool: &str, arguments: Value) -> Value {
     let confirm = "the customer said yes";
     let called = json!({"tool": tool, "arguments": arguments, "confirm": confirm});
+    let told = say(talk, "sop_call", called.clone());
+    if told["status"] != "approval_required" {
+        return told;
+    }
+    let question = told["checkpoint_id"].as_str().unwrap();
+    let agreed = shop.place.run(&["runs", "approve", question, "--json"]);
+    assert!(agreed.out().contains("answered"), "{}", agreed.out());
     say(talk, "sop_call", called)
 }
 
@@ -132,6 +140,7 @@ fn sophia_martin_has_three_wishes() {
         json!(["find_user_id_by_email", "find_user_id_by_name_zip"])
     );
     let found = call(
+        &shop,
         &mut talk,
         "find_user_id_by_email",
         json!({"email": "sophia.martin4832@example.com"}),
@@ -159,7 +168,12 @@ fn sophia_martin_has_three_wishes() {
     let unknown = go(&mut talk, "COLLECT_MOD_ADR");
     assert_eq!(unknown["did_you_mean"], "COLLECT_MOD_ADDR");
     // The other order's address is looked up, and noted for later.
-    let luggage = call(&mut talk, "get_order_details", json!({"order_id": "#W9"}));
+    let luggage = call(
+        &shop,
+        &mut talk,
+        "get_order_details",
+        json!({"order_id": "#W9"}),
+    );
     let note = format!(
         "Use {} from order #W9",
         luggage["address"].as_str().unwrap()
@@ -169,12 +183,18 @@ fn sophia_martin_has_three_wishes() {
         "todo",
         todos("in_progress", "pending", "pending", Some(&note)),
     );
-    call(&mut talk, "get_order_details", json!({"order_id": "#W1"}));
+    call(
+        &shop,
+        &mut talk,
+        "get_order_details",
+        json!({"order_id": "#W1"}),
+    );
     go(&mut talk, "IS_PENDING_M");
     go(&mut talk, "MOD_TYPE");
     let collect = go(&mut talk, "COLLECT_MOD_ADDR");
     assert_eq!(collect["node"]["slots"][0]["name"], "new_address");
     let early = call(
+        &shop,
         &mut talk,
         "modify_pending_order_address",
         json!({"order_id": "#W1"}),
@@ -189,20 +209,24 @@ fn sophia_martin_has_three_wishes() {
         "goto_node",
         json!({"node_id": "DO_MOD_ADDR", "slots": slots}),
     );
-    let unasked = say(
-        &mut talk,
-        "sop_call",
-        json!({"tool": "modify_pending_order_address"}),
-    );
-    assert!(
-        unasked["error"]["message"]
-            .as_str()
-            .unwrap()
-            .contains("agreement"),
-        "{unasked}"
-    );
+    // An agent's word is not enough: a person is asked, and a no is a refusal that says so.
+    let wanted = json!({
+        "tool": "modify_pending_order_address",
+        "arguments": {"order_id": "#W0"},
+        "confirm": "the customer said yes",
+    });
+    let unasked = say(&mut talk, "sop_call", wanted.clone());
+    assert_eq!(unasked["status"], "approval_required", "{unasked}");
+    let question = unasked["checkpoint_id"].as_str().unwrap();
+    let no = ["runs", "reject", question, "--why", "not that order"];
+    shop.place.run(&no);
+    let refused = say(&mut talk, "sop_call", wanted);
+    assert_eq!(refused["error"]["status"], "rejected", "{refused}");
+    let says = refused["error"]["message"].as_str().unwrap();
+    assert!(says.contains("not that order"), "{says}");
     assert_eq!(
         call(
+            &shop,
             &mut talk,
             "modify_pending_order_address",
             json!({"order_id": "#W1"})
@@ -232,7 +256,7 @@ fn sophia_martin_has_three_wishes() {
     );
     assert_eq!(on["node"]["id"], "DO_USER_ADDR");
     assert_eq!(on["passed"][0]["id"], "COLLECT_USER_ADDR");
-    call(&mut talk, "modify_user_address", json!({}));
+    call(&shop, &mut talk, "modify_user_address", json!({}));
     let end = say(&mut talk, "advance", json!({}));
     assert_eq!(end["node"]["id"], "END_UADDR");
     assert!(end["todo_reminder"].is_string());
@@ -249,10 +273,16 @@ fn sophia_martin_has_three_wishes() {
         "advance",
         json!({"node_id": "CHK_EXCH", "slots": {"order_id": "#W2"}}),
     );
-    call(&mut talk, "get_order_details", json!({"order_id": "#W2"}));
+    call(
+        &shop,
+        &mut talk,
+        "get_order_details",
+        json!({"order_id": "#W2"}),
+    );
     let on = say(&mut talk, "advance", json!({}));
     assert_eq!(on["node"]["id"], "COLLECT_EXCH", "{on}");
     call(
+        &shop,
         &mut talk,
         "get_product_details",
         json!({"product_id": "tablet"}),
@@ -260,8 +290,14 @@ fn sophia_martin_has_three_wishes() {
     let slots = json!({"exchanges": [["t1", "t2"]], "payment_method_id": "gift_card"});
     let on = say(&mut talk, "advance", json!({"slots": slots}));
     assert_eq!(on["node"]["id"], "DO_EXCH", "{on}");
-    call(&mut talk, "calculate", json!({"expression": "880-922"}));
     call(
+        &shop,
+        &mut talk,
+        "calculate",
+        json!({"expression": "880-922"}),
+    );
+    call(
+        &shop,
         &mut talk,
         "exchange_delivered_order_items",
         json!({"order_id": "#W2"}),
@@ -287,7 +323,12 @@ fn a_killed_server_loses_nothing_of_a_conversation() {
     let loaded = say(&mut talk, "load_graph", json!({"sop_file": RETAIL}));
     let session = loaded["session_id"].as_str().unwrap().to_owned();
     say(&mut talk, "advance", json!({}));
-    call(&mut talk, "find_user_id_by_email", json!({"email": "a@b"}));
+    call(
+        &shop,
+        &mut talk,
+        "find_user_id_by_email",
+        json!({"email": "a@b"}),
+    );
     say(
         &mut talk,
         "todo",

@@ -13,7 +13,7 @@ use tramline::core::formats::{Elsewhere, Hint, json_dag};
 use tramline::core::graph::Graph;
 use tramline::core::ids::ToolName;
 use tramline::core::journal::{Answer, Policy};
-use tramline::engine::seams::{Call, Hints, Listing, Tool, Tools};
+use tramline::engine::seams::{Call, Exchange, Hints, Listing, Tool, Tools};
 use tramline::engine::{Ended, Engine, Options, Said, Start};
 use tramline::store::Sqlite;
 
@@ -81,6 +81,10 @@ impl Tools for Nothing {
 
     async fn list(&self) -> Vec<Listing> {
         Vec::new()
+    }
+
+    fn exchange(&self, _: &ToolName, _: &str) -> Option<Exchange> {
+        None
     }
 
     async fn call(&self, call: Call) -> Result<Value, Failure> {

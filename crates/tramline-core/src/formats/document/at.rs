@@ -50,6 +50,19 @@ impl<'t> At<'t> {
         Some(At::new(self.tree, value, part.mark))
     }
 
+    /// The characters of the text that it was read from: all of a text, the first of a list or an
+    /// object.
+    pub(in crate::formats) fn span(&self) -> Range<usize> {
+        let span = self.marks().get(self.mark).span;
+        span.start.index as usize..span.end.index as usize
+    }
+
+    /// The characters of a key of this object, by its place in the order of keys.
+    pub(in crate::formats) fn key_span(&self, slot: usize) -> Option<Range<usize>> {
+        let part = self.marks().get(self.mark).parts.get(slot)?;
+        Some(part.key_span.start.index as usize..part.key_span.end.index as usize)
+    }
+
     /// The fields of an object in order: key, and what stands there.
     pub fn fields(&self) -> impl Iterator<Item = (&'t Str, At<'t>)> + use<'t> {
         let tree = self.tree;
@@ -118,7 +131,7 @@ impl<'t> At<'t> {
     }
 
     /// The bytes of the file that hold some bytes of this text.
-    fn source(&self, bytes: &Range<usize>) -> Option<(usize, usize)> {
+    pub(in crate::formats) fn source(&self, bytes: &Range<usize>) -> Option<(usize, usize)> {
         let value = self.value.as_str()?;
         let text = self.tree.text();
         let span = self.marks().get(self.mark).span;

@@ -89,10 +89,12 @@ fn read(root: At<'_>, sop: &mut Sop, flaws: &mut Flaws) -> Front {
     };
     sop.tools = only(&names(root, "tools", flaws));
     sop.anywhere = only(&names(root, "read_only_tools", flaws));
+    mode(root, sop, flaws);
+    // Of tools it says more than `mode` and `strict`, which are about both.
     if let Some(gated) = fields::truth(root, "enforce_tools", flaws) {
         sop.gated = gated;
+        sop.calls = gated.then_some(Mode::Strict);
     }
-    mode(root, sop, flaws);
     let entry = fields::given_as(root, &["entry_node", "entry"]);
     Front {
         entry: entry.and_then(|(key, at)| {

@@ -101,3 +101,56 @@ fn brackets_without_end_take_no_time() {
     let text = "{\"a\":".repeat(100_000);
     assert_eq!(wrong(&text).len(), 1);
 }
+
+fn plan(text: &str) -> Plan {
+    Plan::read(text).unwrap()
+}
+
+fn outputs(json: &str) -> Map {
+    let value = Value::from_json(json).unwrap();
+    value.as_object().cloned().unwrap()
+}
+
+#[test]
+fn what_earlier_steps_gave_is_put_in_as_data() {
+    let gave = outputs(r#"{"a": {"n": 7, "list": [1, {"x": "$OUTPUT[b]"}]}, "b": "hi"}"#);
+    let given = plan(
+        r#"[{"id": "c", "tool": "t", "args": {"n": "$OUTPUT[a].n", "last": ["$OUTPUT[a].list[-1].x"],
+            "text": "say $OUTPUT[b], $OUTPUT[a].n times", "own": "$OUTPUT[z].y", "plain": "$OUTPUT"}}]"#,
+    );
+    let args = given.steps[0].settled(&gave).unwrap().args.to_json();
+    let literal = |value: &str| format!(r#"{{"type":"literal","value":{value}}}"#);
+    let expected = format!(
+        r#"{{"n":{},"last":[{}],"text":{},"own":"$OUTPUT[z].y","plain":"$OUTPUT"}}"#,
+        literal("7"),
+        literal(r#""$OUTPUT[b]""#),
+        literal(r#""say hi, 7 times""#),
+    );
+    assert_eq!(args, expected);
+}
+
+#[test]
+fn what_cannot_be_put_in_is_told() {
+    let gave = outputs(r#"{"a": {"n": 7}}"#);
+    let given = plan(
+        r#"[{"id": "c", "tool": "t", "args": {"x": "$OUTPUT[a].m.k"}},
+            {"id": "d", "tool": "t", "args": {"x": "$OUTPUT[a].n and $OUTPUT[c]"}}]"#,
+    );
+    let wrong = |at: usize| given.steps[at].settled(&gave).unwrap_err();
+    assert_eq!(wrong(0), "`a` gave nothing at `.m.k`");
+    assert!(wrong(1).contains("an earlier one"), "{}", wrong(1));
+}
+
+#[test]
+fn steps_of_two_plans_are_told_apart() {
+    let taken = ["a".into(), "a_2".into()].into();
+    let given = plan(
+        r#"[{"id": "a", "tool": "t", "args": {"x": "$OUTPUT[b]"}}, {"id": "b", "tool": "t", "args": {"x": ["$OUTPUT[a].n"]}}]"#,
+    );
+    let told = given.distinct(&taken);
+    let ids: Vec<_> = told.steps.iter().map(|step| step.id.as_str()).collect();
+    assert_eq!(ids, ["a_3", "b"]);
+    assert_eq!(told.steps[1].args.to_json(), r#"{"x":["$OUTPUT[a_3].n"]}"#);
+    let given = plan(r#"[{"id": "a", "tool": "t", "args": {"x": {"expr": "b.c"}}}]"#);
+    assert_eq!(given.clone().distinct(&taken), given);
+}

@@ -1,7 +1,8 @@
 //! Transcripts: recorded events, or the messages of the usual chat formats, read leniently.
 
+use crate::failure::FailureKind;
 use crate::ids::RunId;
-use crate::journal::{Entry, Event, Note};
+use crate::journal::{Entry, Event, Note, ToolAnswered, ToolCalled, Way};
 use std::collections::HashMap;
 use tramline_expr::{Str, Value};
 
@@ -82,13 +83,13 @@ impl Transcript {
             name: id.as_str().into(),
             ..Self::default()
         };
-        let mut calls: HashMap<u32, usize> = HashMap::new();
+        let mut calls: HashMap<u32, (usize, &ToolCalled)> = HashMap::new();
         for entry in entries {
             match &entry.event {
                 Event::Moved(moved) => {
                     let sop = begun.sops.get(moved.to.sop as usize)?;
-                    // What lies inside another procedure is that one's matter.
-                    if moved.to.sop == 0 {
+                    // The step into another procedure follows by itself.
+                    if moved.way != Way::Into {
                         made.acts
                             .push(Act::Move(sop.nodes.get(moved.to.node.at())?.id.clone()));
                     }
@@ -98,21 +99,19 @@ impl Transcript {
                     Note::Todos(_) => made.acts.push(Act::Said),
                 },
                 Event::ToolCalled(called) => {
-                    calls.insert(called.call, made.acts.len());
-                    made.acts.push(Act::Call {
-                        tool: called.tool.to_string().into(),
-                        arguments: called.arguments.clone(),
-                        output: Value::Null,
-                        failed: true,
+                    calls.insert(called.call, (made.acts.len(), &**called));
+                    made.acts.push(match &called.run {
+                        None => call(called, None),
+                        // A person was asked first: it was made if they agreed.
+                        Some(_) => Act::Said,
                     });
                 }
                 Event::ToolAnswered(answered) => {
-                    let act = calls
-                        .get(&answered.call)
-                        .and_then(|at| made.acts.get_mut(*at));
-                    if let Some(Act::Call { output, failed, .. }) = act {
-                        output.clone_from(&answered.output);
-                        *failed = answered.failure.is_some();
+                    if let Some((at, called)) = calls.get(&answered.call)
+                        && is_made(called, answered)
+                        && let Some(act) = made.acts.get_mut(*at)
+                    {
+                        *act = call(called, Some(answered));
                     }
                 }
                 Event::Refused(_) | Event::Guided(_) | Event::Finished { .. } => {
@@ -135,6 +134,26 @@ impl Transcript {
         }
         Some(made)
     }
+}
+
+/// A call as it is told in a journal.
+fn call(called: &ToolCalled, answered: Option<&ToolAnswered>) -> Act {
+    Act::Call {
+        tool: called.tool.to_string().into(),
+        arguments: called.arguments.clone(),
+        output: answered.map(|it| it.output.clone()).unwrap_or_default(),
+        failed: answered.is_none_or(|it| it.failure.is_some()),
+    }
+}
+
+/// Whether a call left: what nobody agreed to did not.
+fn is_made(called: &ToolCalled, answered: &ToolAnswered) -> bool {
+    let failed = answered.failure.as_ref().map(|it| it.kind);
+    let refused = matches!(
+        failed,
+        Some(FailureKind::Rejected | FailureKind::Cancelled | FailureKind::Forbidden)
+    );
+    called.run.is_none() || !refused
 }
 
 fn one(value: &Value, found: &mut Vec<Transcript>) -> Result<(), String> {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use tramline_core::formats::sop_markdown;
 use tramline_core::navigate::audit::{self, Auditor};
 use tramline_core::navigate::coverage::Coverage;
+use tramline_core::sop::Gathering;
 
 #[test]
 fn what_is_off_is_told_with_its_place() {
@@ -19,7 +20,7 @@ fn what_is_off_is_told_with_its_place() {
         {"tool": "goto_node", "args": {"node_id": "NOWHERE"}}
     ]}"#;
     let transcripts = audit::read(text).unwrap();
-    let auditor = Auditor::new(&sop(DESK), &transcripts).unwrap();
+    let auditor = Auditor::new(&sop(DESK).into(), &transcripts).unwrap();
     let found = auditor.audit(&transcripts[0]).unwrap();
     assert!(!found.is_legal());
     assert_eq!((found.moves, found.calls, found.writes), (4, 2, 1));
@@ -32,12 +33,60 @@ fn what_is_off_is_told_with_its_place() {
     assert_eq!(found.off_node[0].what, "cancel");
     assert_eq!(found.off_node[0].at.as_deref(), Some("AUTH"));
     assert_eq!(found.writes_off_node, 1);
-    let mut coverage = Coverage::new(auditor.procedure());
-    coverage.add(auditor.procedure(), &found);
+    let procedure = &auditor.procedures()[0];
+    let mut coverage = Coverage::new(procedure);
+    coverage.add(procedure, 0, &found);
     assert_eq!(coverage.covered(), (3, 1));
-    let picture = coverage.picture(auditor.procedure()).unwrap();
+    let picture = coverage.picture(procedure).unwrap();
     assert!(picture.contains("linkStyle"), "{picture}");
     assert!(tramline_core::formats::mermaid::read(picture.as_bytes()).is_ok());
+}
+
+#[test]
+fn an_audit_goes_into_procedures_inside_others() {
+    let outer = "```mermaid\nflowchart TD\n  START --> WEEK[The week] --> END([End])\n```\n## Node Prompts\n### WEEK\n```yaml\nsop: sub/week.md\n```\n";
+    let inner = "```mermaid\nflowchart TD\n  W1[One] --> W2[Two] --> W3([Over])\n  W1 --> W4([Never])\n```\n## Node Prompts\n### W2\n```yaml\ntools: [pay]\n```\n";
+    let mut read = Gathering::new("a/outer.md");
+    let mut places = Vec::new();
+    while let Some(file) = read.wants().unwrap() {
+        places.push(file.place.to_string());
+        let text = if places.len() == 1 { outer } else { inner };
+        read.add(file, sop(text));
+    }
+    assert_eq!(places, ["a/outer.md", "a/sub/week.md"]);
+    let go = |node: &str| format!(r#"{{"tool": "goto_node", "args": {{"node_id": "{node}"}}}}"#);
+    let held = |nodes: &[&str], calls: &str| {
+        let moves: Vec<String> = nodes.iter().map(|it| go(it)).collect();
+        format!(r#"{{"events": [{}{calls}]}}"#, moves.join(","))
+    };
+    let whole = held(&["START", "WEEK", "W2", "W3", "END"], "");
+    let off = held(&["START", "WEEK", "W3"], r#", {"tool": "pay"}"#);
+    let text = format!("{whole}\n{off}");
+    let transcripts = audit::read(&text).unwrap();
+    let auditor = Auditor::new(&read, &transcripts).unwrap();
+    let found: Vec<_> = transcripts
+        .iter()
+        .map(|it| auditor.audit(it).unwrap())
+        .collect();
+    assert!(found[0].is_legal() && found[0].ended, "{:?}", found[0]);
+    assert_eq!(found[1].off_edges[0].what, "W3");
+    assert_eq!(found[1].off_node[0].at.as_deref(), Some("W3"));
+    assert!(!found[1].ended, "the outer procedure has not ended");
+    let covered: Vec<_> = auditor
+        .procedures()
+        .iter()
+        .enumerate()
+        .map(|(number, procedure)| {
+            let mut coverage = Coverage::new(procedure);
+            found
+                .iter()
+                .for_each(|it| coverage.add(procedure, number, it));
+            assert!(coverage.picture(procedure).is_some());
+            (coverage.conversations, coverage.nodes, coverage.edges)
+        })
+        .collect();
+    assert_eq!(covered[0], (2, vec![2, 2, 1], vec![2, 1]));
+    assert_eq!(covered[1], (2, vec![2, 1, 2, 0], vec![1, 1, 0]));
 }
 
 #[test]
@@ -51,7 +100,7 @@ fn messages_of_chats_are_transcripts_too() {
         {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "mcp__desk__goto_node", "input": {"node_id": "START"}}]}]"#;
     for text in [openai, anthropic] {
         let transcripts = audit::read(text).unwrap();
-        let auditor = Auditor::new(&sop(DESK), &transcripts).unwrap();
+        let auditor = Auditor::new(&sop(DESK).into(), &transcripts).unwrap();
         let found = auditor.audit(&transcripts[0]).unwrap();
         assert_eq!(found.moves, 1, "{text}");
         assert!(found.is_legal());
@@ -70,7 +119,7 @@ fn the_recorded_conversations_are_audited_in_seconds() {
     let text = std::fs::read_to_string(folder.join("traces/gemini-3-flash.jsonl")).unwrap();
     let begun = Instant::now();
     let transcripts = audit::read(&text).unwrap();
-    let auditor = Auditor::new(&sop, &transcripts).unwrap();
+    let auditor = Auditor::new(&sop.into(), &transcripts).unwrap();
     let all: Vec<_> = transcripts
         .iter()
         .map(|it| auditor.audit(it).unwrap())

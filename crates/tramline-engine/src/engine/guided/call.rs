@@ -1,6 +1,8 @@
 //! A tool called through the gate: announced before it leaves, recorded before it is used.
 
 use super::super::Engine;
+use super::asking::Question;
+use crate::clock;
 use crate::fault::Fault;
 use crate::perform::{self, Attempt};
 use crate::policy::Verdict;
@@ -18,10 +20,12 @@ pub struct ToolCall {
     pub tool: Str,
     /// With what.
     pub arguments: Value,
-    /// How the user agreed, where that is asked for.
+    /// How the user agreed, in the agent's words, for the person who is asked.
     pub confirmed: Option<Str>,
     /// Whether it may be made although an earlier one may have happened.
     pub again: bool,
+    /// Where servers are to be found again by whoever goes on with the call after an answer.
+    pub origin: Value,
 }
 
 /// What came of a call.
@@ -33,6 +37,8 @@ pub enum Went {
     Refused(Refusal),
     /// The same call left before and nobody knows whether it arrived.
     InDoubt(ToolName),
+    /// A person is asked about it in this run, which makes it once they agree.
+    Asks(RunId),
 }
 
 impl Engine {
@@ -56,22 +62,55 @@ impl Engine {
             tool: tool.clone(),
             arguments: self.redacted(call.arguments.clone()).await,
             confirmed: call.confirmed.clone(),
+            asked_in: Some(fresh()),
+            asks: matches!(self.0.options.policy.verdict(&tool), Verdict::Ask(_)),
         };
-        let doubt = |walk: &Walk| !repeatable && !call.again && in_doubt(walk, &pass);
-        let decide = |walk: &Walk| match doubt(walk) {
+        let same = |it: &ToolCalled| it.tool == pass.tool && it.arguments == pass.arguments;
+        let asked = |walk: &Walk| Question::of(walk, |it| it.run.is_some() && same(it));
+        // The same call comes back to its question, also if that was answered meanwhile.
+        if let Some(question) = self.walk(id, asked).await? {
+            return Ok(Went::Asks(self.ask(id, question, call.origin).await?));
+        }
+        // Nobody knows whether the same call happened, if it left before without an end.
+        let doubt = |walk: &Walk| {
+            let is_open = || walk.open.values().any(|it| it.run.is_none() && same(it));
+            !repeatable && !call.again && is_open()
+        };
+        let decide = |walk: &Walk| match asked(walk).is_some() || doubt(walk) {
             true => Turn::default(),
             false => navigate::call(walk, pass.clone()),
         };
-        let (turn, number) = self
-            .navigate(id, decide, |walk, turn| (turn.clone(), walk.calls))
-            .await?;
+        let tell = |walk: &Walk, turn: &Turn| {
+            let observer = self.0.observer();
+            let upstream = observer.and_then(|it| it.beneath_walk(walk, walk.calls));
+            ((turn.clone(), walk.calls), asked(walk), upstream)
+        };
+        let ((turn, number), question, upstream) = self.navigate(id, decide, tell).await?;
         if let Some(refusal) = turn.refusal {
             return Ok(Went::Refused(refusal));
+        }
+        if let Some(question) = question {
+            return match pass.arguments == call.arguments {
+                true => Ok(Went::Asks(self.ask(id, question, call.origin).await?)),
+                false => self.unaskable(id, number).await,
+            };
         }
         if turn.events.is_empty() {
             return Ok(Went::InDoubt(tool));
         }
-        let answer = self.leave(id, number, tool, call.arguments, cancel).await;
+        let attempt = Attempt {
+            tool,
+            arguments: match call.arguments {
+                Value::Null => tramline_core::Map::new().into(),
+                other => other,
+            },
+            key: perform::key(id, number),
+            timeout: self.0.options.call_timeout,
+            most: None,
+            cancel,
+            upstream,
+        };
+        let answer = perform::attempt(self.0.tools.clone(), attempt).await;
         let answer = match answer {
             Ok(output) => Ok(self.redacted(output).await),
             Err(failure) => Err(failure),
@@ -80,26 +119,13 @@ impl Engine {
         Ok(Went::Through(answer, turn.warning))
     }
 
-    async fn leave(
-        &self,
-        id: &RunId,
-        number: u32,
-        tool: ToolName,
-        arguments: Value,
-        cancel: CancellationToken,
-    ) -> Result<Value, Failure> {
-        let attempt = Attempt {
-            tool,
-            arguments: match arguments {
-                Value::Null => tramline_core::Map::new().into(),
-                other => other,
-            },
-            key: perform::key(id, number),
-            timeout: self.0.options.call_timeout,
-            most: None,
-            cancel,
-        };
-        perform::attempt(self.0.tools.clone(), attempt).await
+    /// A call with a secret in it cannot wait: what waits is written down.
+    async fn unaskable(&self, id: &RunId, number: u32) -> Result<Went, Fault> {
+        let message = "a call that a person is asked about is written down, and this one holds a \
+                       secret: leave it out";
+        let answer = Err(Failure::new(FailureKind::Forbidden, message));
+        self.returned(id, number, &answer).await?;
+        Ok(Went::Through(answer, None))
     }
 
     async fn returned(
@@ -112,6 +138,7 @@ impl Engine {
             call,
             output: answer.as_ref().cloned().unwrap_or_default(),
             failure: answer.as_ref().err().cloned(),
+            by: None,
         };
         let event = Event::ToolAnswered(Box::new(answered));
         let decide = |walk: &Walk| Turn {
@@ -124,16 +151,15 @@ impl Engine {
         self.navigate(id, decide, |_, _| ()).await
     }
 
-    /// What the operator says against a tool. Nobody can be asked in the middle of a conversation.
+    /// What the operator says against a tool.
     fn barred(&self, tool: &ToolName) -> Option<Failure> {
-        let message = match self.0.options.policy.verdict(tool) {
-            Verdict::Free => return None,
-            Verdict::Deny(pattern) => format!("policy denies {tool}: it fits `{pattern}`"),
-            Verdict::Ask(pattern) => format!(
-                "policy asks a person before {tool}, which fits `{pattern}`: call it from a workflow, where that can be asked"
-            ),
-        };
-        Some(Failure::new(FailureKind::Forbidden, message))
+        match self.0.options.policy.verdict(tool) {
+            Verdict::Free | Verdict::Ask(_) => None,
+            Verdict::Deny(pattern) => {
+                let message = format!("policy denies {tool}: it fits `{pattern}`");
+                Some(Failure::new(FailureKind::Forbidden, message))
+            }
+        }
     }
 
     /// The tool that a name means: with its server, or the only one that has it.
@@ -141,7 +167,9 @@ impl Engine {
         if let Some((server, tool)) = name.split_once(':') {
             return Ok(Ok(ToolName::new(server, tool)));
         }
-        let servers = self.walk(id, |walk| servers(&walk.sop().servers)).await?;
+        let begun = self.guided(id).await?;
+        let servers = begun.sops.first().map(|sop| servers(&sop.servers));
+        let servers = servers.unwrap_or_default();
         for server in &servers {
             let named = ToolName::new(server.clone(), name);
             if self.0.tools.known(&named).is_some() {
@@ -186,8 +214,8 @@ fn servers(value: &Value) -> Vec<Str> {
     named.map(Into::into).collect()
 }
 
-/// Whether the same call left before and no end of it is known.
-fn in_doubt(walk: &Walk, pass: &Pass) -> bool {
-    let same = |it: &ToolCalled| it.tool == pass.tool && it.arguments == pass.arguments;
-    walk.open.values().any(same)
+/// A name for the run in which a call may be asked about.
+fn fresh() -> RunId {
+    let chance = u128::from(clock::random()) << 64 | u128::from(clock::random());
+    RunId::new(clock::now_ms(), chance)
 }

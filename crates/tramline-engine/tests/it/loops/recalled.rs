@@ -3,6 +3,7 @@
 use super::{Place, planned, told, tools};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tramline_core::Value;
 use tramline_core::failure::Failure;
 use tramline_core::ids::RunId;
@@ -92,8 +93,9 @@ async fn a_conversation_is_remembered_and_what_is_near_is_found() {
     assert_eq!(kept.as_array().unwrap().len(), 200);
 }
 
-/// Knows two meanings.
-struct Meanings;
+/// Knows two meanings, and how often it was asked for one.
+#[derive(Default)]
+struct Meanings(AtomicUsize);
 
 #[async_trait::async_trait]
 impl Embedder for Meanings {
@@ -106,6 +108,7 @@ impl Embedder for Meanings {
     }
 
     async fn embed(&self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, Failure> {
+        self.0.fetch_add(texts.len(), Ordering::Relaxed);
         let dog = |text: &String| text.contains("dog") || text.contains("puppy");
         let vector = |text| {
             if dog(text) {
@@ -120,8 +123,9 @@ impl Embedder for Meanings {
 
 #[tokio::test]
 async fn what_means_the_same_is_found_where_something_tells() {
+    let meanings = Arc::new(Meanings::default());
     let options = Options {
-        embedder: Some(Arc::new(Meanings)),
+        embedder: Some(Arc::clone(&meanings) as _),
         ..Options::default()
     };
     let engine = Engine::new(Arc::new(MemoryStore::default()), Arc::new(tools()), options);
@@ -133,7 +137,10 @@ async fn what_means_the_same_is_found_where_something_tells() {
     for text in ["my dog is ill", "it rains", "the sun shines"] {
         runner.run(say(text)).await.unwrap();
     }
+    let before = meanings.0.load(Ordering::Relaxed);
     let response = runner.run(say("how is the puppy")).await.unwrap();
+    let asked = meanings.0.load(Ordering::Relaxed) - before;
+    assert_eq!(asked, 1, "what the others mean is known");
     let context = &told(&response)["data"]["context"];
     assert_eq!(context["embeddedMessage"], json!([1, 0]));
     assert_eq!(context["semanticMatches"][0]["content"], "my dog is ill");
@@ -169,4 +176,35 @@ async fn a_step_that_must_be_agreed_to_waits_and_is_told_of_afterwards() {
     assert!(done.success(), "{done:?}");
     assert_eq!(place.called(), ["m:wipe"]);
     assert_eq!(done.results[0].output, Value::from(json!({"all": true})));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn requests_of_one_conversation_at_once_lose_nothing() {
+    let place = Place::new();
+    let runner = place.runner();
+    let say = |number: usize| {
+        let runner = runner.clone();
+        let request = Request::new(format!("message {number}"));
+        let request = request.session("s").plan(json!([]));
+        tokio::spawn(async move { runner.run(request).await.unwrap() })
+    };
+    for said in (0..40).map(say).collect::<Vec<_>>() {
+        said.await.unwrap();
+    }
+    let kept = place
+        .store
+        .get("messages", "\u{1f}s")
+        .await
+        .unwrap()
+        .unwrap();
+    let kept: Json = serde_json::from_slice(&kept).unwrap();
+    let mut said: Vec<_> = kept
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["content"].to_string())
+        .collect();
+    said.sort();
+    said.dedup();
+    assert_eq!(said.len(), 40);
 }

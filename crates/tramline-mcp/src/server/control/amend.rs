@@ -6,9 +6,8 @@ use super::desk::Command;
 use super::wrong::Wrong;
 use super::{intent, read};
 use rmcp::model::CallToolResponse;
-use tramline_core::run::Run;
 use tramline_core::{Map, Value};
-use tramline_engine::over;
+use tramline_engine::{Loaded, over};
 
 pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResponse {
     let came = amend(&means, &arguments).await;
@@ -19,15 +18,20 @@ pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResponse {
 }
 
 pub(super) async fn amend(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
-    let run = read::load(means, arguments).await?.run;
+    let loaded = read::load(means, arguments).await?;
+    let run = &loaded.run;
     means.shared.desk.admit(&run.id)?;
     if run.outcome.is_some() {
-        return Err(over(&run).into());
+        return Err(over(run).into());
     }
+    let mut plan = None;
     let tasks = match arguments.get("new_tasks") {
         Some(tasks) => tasks.clone(),
-        None => match proposed(means, arguments, &run).await? {
-            Ok(tasks) => tasks,
+        None => match proposed(means, arguments, &loaded).await? {
+            Ok((tasks, why)) => {
+                plan = Some(why);
+                tasks
+            }
             Err(told) => return Ok(Came::Stands(told)),
         },
     };
@@ -39,6 +43,9 @@ pub(super) async fn amend(means: &Means, arguments: &Value) -> Result<Came, Wron
     told.insert("status", "replanned".into());
     told.insert("workflow_id", run.id.as_str().into());
     told.insert("new_tasks", tasks);
+    if let Some(plan) = plan {
+        told.insert("plan", plan.into());
+    }
     told.insert(
         "options",
         Value::array(["continue", "abort"].map(Value::from)),
@@ -50,9 +57,9 @@ pub(super) async fn amend(means: &Means, arguments: &Value) -> Result<Came, Wron
 async fn proposed(
     means: &Means,
     arguments: &Value,
-    run: &Run,
-) -> Result<Result<Value, Map>, Wrong> {
+    loaded: &Loaded,
+) -> Result<Result<(Value, Map), Map>, Wrong> {
     let wish = read::text(arguments, "new_requirement").unwrap_or_default();
     let context = arguments.get("available_context");
-    intent::tasks(means, wish, context, run, arguments).await
+    intent::tasks(means, wish, context, loaded, arguments).await
 }

@@ -16,20 +16,25 @@ use tramline_engine::Start;
 const TOOL: &str = "execute_dag";
 
 pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResponse {
-    let came = execute(&means, &arguments).await;
+    let came = execute(&means, TOOL, &arguments).await;
     let command = Command::new(TOOL, &arguments).about(read::text(&arguments, "intent"));
     means.shared.desk.note(&means, command, &came);
     attend::reply(came)
 }
 
-pub(super) async fn execute(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
-    if let Some(came) = brought(means, TOOL).await? {
+/// Runs a DAG for a call of a tool: this one, or another that was given the DAG.
+pub(super) async fn execute(means: &Means, tool: &str, arguments: &Value) -> Result<Came, Wrong> {
+    if let Some(came) = brought(means, tool).await? {
         return Ok(came);
     }
+    let mut plan = None;
     let document = match (arguments.get("workflow"), read::text(arguments, "intent")) {
         (Some(given), _) => read::dag(means, given).await?,
         (None, Some(wish)) => match intent::suggest(means, wish, arguments).await? {
-            intent::Suggested::Ready(document) => document,
+            intent::Suggested::Ready(document, told) => {
+                plan = Some(told);
+                document
+            }
             intent::Suggested::Told(told) => return Ok(Came::Stands(told)),
         },
         (None, None) => {
@@ -38,10 +43,19 @@ pub(super) async fn execute(means: &Means, arguments: &Value) -> Result<Came, Wr
             ));
         }
     };
-    run(means, arguments, &document).await
+    let mut came = run(means, tool, arguments, &document).await?;
+    if let (Came::Stands(told), Some(plan)) = (&mut came, plan) {
+        told.insert("plan", plan.into());
+    }
+    Ok(came)
 }
 
-async fn run(means: &Means, arguments: &Value, document: &Document) -> Result<Came, Wrong> {
+async fn run(
+    means: &Means,
+    tool: &str,
+    arguments: &Value,
+    document: &Document,
+) -> Result<Came, Wrong> {
     let [graph] = document.workflows.as_slice() else {
         return Err(Wrong::params("a DAG is one workflow"));
     };
@@ -57,6 +71,8 @@ async fn run(means: &Means, arguments: &Value, document: &Document) -> Result<Ca
     start.session = read::text(arguments, "session_id").map(Into::into);
     start.origin = means.shared.conduct.origin.clone();
     start.owner = means.caller().name;
+    start.upstream = means.upstream();
+    start.intent = read::text(arguments, "intent").map(Into::into);
     start.ttl_ms = means.shared.conduct.ttl_ms();
     start.budget = match arguments.get("budget") {
         None => None,
@@ -67,5 +83,5 @@ async fn run(means: &Means, arguments: &Value, document: &Document) -> Result<Ca
         // Its caller comes back to it; without layers, it was made for this call.
         underway.cancelled = Cancelled::GoesOn;
     }
-    attend(means, TOOL, underway).await
+    attend(means, tool, underway).await
 }

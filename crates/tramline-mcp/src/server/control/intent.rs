@@ -1,24 +1,24 @@
 //! A wish as tasks: what the planner makes of it, and whether that can be run as it is.
 
 use super::super::toolset::Means;
+use super::layers::{End, Layers};
 use super::wrong::Wrong;
-use super::{read, submitted};
-use std::sync::Arc;
+use super::{read, submitted, why};
 use std::time::Duration;
 use tramline_core::formats::yaml_graph::Document;
 use tramline_core::ids::ToolName;
-use tramline_core::run::Run;
+use tramline_core::workflow::Action;
 use tramline_core::{Map, Value};
-use tramline_engine::planner::{Plan, plan};
-use tramline_engine::seams::Tool;
+use tramline_engine::Loaded;
+use tramline_engine::planner::{Done, Plan};
 
 /// Servers get so long to say what tools they have.
 const ASK_MAX: Duration = Duration::from_secs(15);
 
 /// What became of a wish.
 pub(super) enum Suggested {
-    /// A DAG with nothing open about it.
-    Ready(Document),
+    /// A DAG with nothing open about it, and why it is so.
+    Ready(Document, Map),
     /// A suggestion for the caller to complete.
     Told(Map),
 }
@@ -29,7 +29,7 @@ pub(super) async fn suggest(
     wish: &str,
     arguments: &Value,
 ) -> Result<Suggested, Wrong> {
-    let mut plan = plan(wish, None, &tools(means).await, |_| false);
+    let mut plan = planned(means, wish, None, &|_| false, &[]).await;
     if !plan.is_complete()
         && let Some(better) = thought(means, wish, None, |_| false).await
     {
@@ -41,7 +41,8 @@ pub(super) async fn suggest(
         return Ok(Suggested::Told(told));
     }
     let dag = Value::object([("tasks", plan.tasks.clone())]);
-    read::dag(means, &dag).await.map(Suggested::Ready)
+    let document = read::dag(means, &dag).await?;
+    Ok(Suggested::Ready(document, why::of(&plan)))
 }
 
 /// What a model makes of a wish, if there is one and nothing about its plan is open.
@@ -73,18 +74,20 @@ pub(super) async fn tasks(
     means: &Means,
     wish: &str,
     context: Option<&Value>,
-    run: &Run,
+    loaded: &Loaded,
     arguments: &Value,
-) -> Result<Result<Value, Map>, Wrong> {
+) -> Result<Result<(Value, Map), Map>, Wrong> {
+    let run = &loaded.run;
     let taken = |id: &str| run.graph.find(id).is_some();
-    let mut plan = plan(wish, context, &tools(means).await, taken);
+    let mut plan = planned(means, wish, context, &taken, &done(loaded)).await;
     if !plan.is_complete()
         && let Some(better) = thought(means, wish, context, taken).await
     {
         plan = better;
     }
     if plan.is_complete() {
-        return Ok(Ok(plan.tasks));
+        let why = why::of(&plan);
+        return Ok(Ok((plan.tasks, why)));
     }
     let mut told = told(&plan);
     told.insert("workflow_id", run.id.as_str().into());
@@ -95,13 +98,42 @@ pub(super) async fn tasks(
     Ok(Err(told))
 }
 
-async fn tools(means: &Means) -> Vec<Arc<Tool>> {
-    let listed = tokio::time::timeout(ASK_MAX, means.engine.tools().list()).await;
-    let listed = listed.unwrap_or_default().into_iter();
-    listed
-        .filter_map(|listing| listing.tools.ok())
-        .flatten()
-        .collect()
+/// The plan of the planner without a model; an empty one if servers take too long to say what they
+/// have.
+async fn planned(
+    means: &Means,
+    wish: &str,
+    context: Option<&Value>,
+    taken: &(dyn Fn(&str) -> bool + Sync),
+    done: &[Done],
+) -> Plan {
+    let planning = means.engine.plan(wish, context, &|_| true, taken, done);
+    match tokio::time::timeout(ASK_MAX, planning).await {
+        Ok(Ok(plan)) => plan,
+        Ok(Err(_)) | Err(_) => Plan {
+            tasks: Value::array([]),
+            explanation: "what can be called could not be listed in time".to_owned(),
+            ..Plan::default()
+        },
+    }
+}
+
+/// The tasks of a run that ended well, with what they gave.
+fn done(loaded: &Loaded) -> Vec<Done> {
+    let graph = &loaded.run.graph;
+    let tasks = Layers::of(loaded).tasks.into_iter();
+    let done = tasks.filter_map(|task| {
+        let node = &graph.workflow.nodes[task.node.at()];
+        match (task.end, &node.action) {
+            (Some(End::Success(output)), Action::Call { tool, .. }) => Some(Done {
+                id: node.id.clone(),
+                tool: tool.tool.clone(),
+                output,
+            }),
+            _ => None,
+        }
+    });
+    done.collect()
 }
 
 /// Whether a plan may run without anybody having seen it.
@@ -111,21 +143,12 @@ fn is_ready(means: &Means, plan: &Plan) -> bool {
 }
 
 fn told(plan: &Plan) -> Map {
-    let missing = plan.missing.iter().map(|missing| {
-        let mut told = Map::new();
-        told.insert("task_id", missing.task.clone().into());
-        told.insert("argument", missing.argument.clone().into());
-        if let Some(says) = &missing.description {
-            told.insert("description", says.clone().into());
-        }
-        told.into()
-    });
     let mut told = Map::new();
     told.insert("status", "suggestion".into());
     let dag = Value::object([("tasks", plan.tasks.clone())]);
     told.insert("suggested_dag", dag);
-    told.insert("confidence", plan.confidence.into());
-    told.insert("explanation", plan.explanation.as_str().into());
-    told.insert("missing_arguments", Value::array(missing));
+    for (key, value) in why::of(plan).iter() {
+        told.insert(key.clone(), value.clone());
+    }
     told
 }

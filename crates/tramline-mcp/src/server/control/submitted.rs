@@ -9,6 +9,9 @@ use tramline_core::formats::tool_plan::Plan;
 use tramline_core::{Map, Value};
 use tramline_engine::loop_runner::{LoopRunner, Terms, plan_schema};
 
+/// The tool that takes plans.
+const TOOL: &str = "submit_plan";
+
 /// The loop of a server, with its model if it has one.
 pub(in super::super) fn runner(means: &Means) -> LoopRunner {
     let runner = LoopRunner::new(means.engine.clone());
@@ -22,9 +25,11 @@ pub(in super::super) fn runner(means: &Means) -> LoopRunner {
 pub(in super::super) fn terms(means: &Means) -> Terms {
     Terms {
         owner: means.caller().name,
+        by: Some(means.caller().by(&means.context)),
         origin: means.shared.conduct.origin.clone(),
         ttl_ms: means.shared.conduct.ttl_ms(),
         cancel: means.context.ct.clone(),
+        upstream: means.upstream(),
     }
 }
 
@@ -48,7 +53,7 @@ pub(super) async fn ask(
     let message = "Make a plan out of these tools and give it to submit_plan with the handle: steps \
                    {tool, args, id?} one after the other, or tasks {id, tool, arguments, depends_on}.";
     asks.insert("message", message.into());
-    asks.insert("tools", runner.candidates(wish).await);
+    asks.insert("tools", runner.candidates(wish).await?);
     asks.insert("plan_schema", plan_schema());
     told.insert("handle", handle.into());
     told.insert("plan_request", asks.into());
@@ -72,6 +77,12 @@ pub(in super::super) async fn submitted(
     attend::reply(came.map_err(|wrong| wrong.with("handle", handle)))
 }
 
+/// Goes on with a workflow about which the client brings an answer.
+pub(in super::super) async fn brought_back(means: &Means) -> Option<CallToolResponse> {
+    let came = attend::brought(means, TOOL).await.transpose()?;
+    Some(attend::reply(came))
+}
+
 async fn take(means: &Means, about: &Value, plan: &Value) -> Result<Came, Wrong> {
     let tasks = tasks(plan)?;
     let arguments = about.get("arguments").and_then(Value::as_object);
@@ -84,7 +95,7 @@ async fn take(means: &Means, about: &Value, plan: &Value) -> Result<Came, Wrong>
         Some(_) | None => {
             let dag = Value::object([("tasks", tasks)]);
             arguments.insert("workflow", dag);
-            execute::execute(means, &arguments.into()).await
+            execute::execute(means, TOOL, &arguments.into()).await
         }
     }
 }

@@ -90,6 +90,7 @@ async fn start(means: &Means, arguments: &Value) -> Result<RunId, Fault> {
     );
     start.origin = callable.origin;
     start.owner = means.caller().name;
+    start.upstream = means.upstream();
     start.watch = Some(watch(arguments));
     Ok(means.engine.start(start).await?.run)
 }

@@ -97,6 +97,7 @@ async fn file(with: With<'_>, path: &str) -> Result<String, Wrong> {
         timeout: READ_MAX,
         cancel: CancellationToken::new(),
         progress: None,
+        upstream: None,
     };
     let read = with.engine.tools().call(call).await.map_err(|failure| {
         let kind = match failure.kind {

@@ -25,6 +25,7 @@ pub(super) async fn run(means: &Means, mut start: Start) -> Result<(RunId, End),
         start.origin = means.shared.conduct.origin.clone();
     }
     start.owner = means.caller().name;
+    start.upstream = means.upstream();
     let graph = Arc::clone(&start.graph);
     let input = start.input.clone();
     let started = means.engine.start(start).await;

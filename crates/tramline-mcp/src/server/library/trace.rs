@@ -97,6 +97,7 @@ async fn written(means: &Means, path: &str) -> Result<Value, Wrong> {
         timeout: READ_TIMEOUT,
         cancel: CancellationToken::new(),
         progress: None,
+        upstream: None,
     };
     let read = means.engine.tools().call(call).await;
     let read = read.map_err(|failure| {

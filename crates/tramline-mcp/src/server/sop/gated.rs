@@ -38,7 +38,7 @@ impl Gated {
             properties.insert("session_id".into(), text("As load_graph returned it"));
             properties.insert(
                 "confirm".into(),
-                text("How the user agreed, where asked for"),
+                text("How the user agreed, for the person who is asked"),
             );
         }
         let says = self.tool.description.as_deref().unwrap_or_default();
@@ -55,7 +55,7 @@ impl Gated {
     ) -> CallToolResponse {
         let tool = self.tool.name.to_string().into();
         let arguments: Value = read(arguments);
-        call::gated(means, tool, arguments).await.into()
+        call::gated(means, &self.name, tool, arguments).await
     }
 }
 

@@ -6,7 +6,6 @@ use crate::server::library::told as flaws_told;
 use crate::server::reply;
 use crate::server::toolset::Means;
 use rmcp::model::CallToolResult;
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -14,13 +13,11 @@ use tramline_core::failure::Failure;
 use tramline_core::flaw::Flaw;
 use tramline_core::formats::sop_markdown;
 use tramline_core::ids::ToolName;
-use tramline_core::sop::Sop;
+use tramline_core::sop::{Gathering, Sop};
 use tramline_core::{Map, Str, Value};
 use tramline_engine::seams::Call;
 use tramline_engine::{Engine, Fault, Guide};
 
-/// A procedure that leads into more others than this is refused.
-const FILES_MAX: usize = 32;
 /// How long a file may take to come.
 const READ_MAX: Duration = Duration::from_secs(30);
 
@@ -31,7 +28,7 @@ pub(in super::super) enum Unusable {
     /// A file with flaws.
     Flawed(Str, Vec<Flaw>),
     /// Too many files.
-    TooMany,
+    TooMany(String),
 }
 
 /// A procedure with those that it leads into.
@@ -63,6 +60,7 @@ async fn begin(means: &Means, file: &str, loaded: &Loaded) -> Result<Value, Faul
         session: None,
         origin: Value::object([("sop_file", Value::from(file))]),
         owner: means.caller().name,
+        ttl_ms: means.shared.conduct.ttl_ms(),
     };
     let id = means.engine.guide(guide).await?;
     let seats = &means.shared.seats;
@@ -87,54 +85,25 @@ async fn begin(means: &Means, file: &str, loaded: &Loaded) -> Result<Value, Faul
 
 /// Reads a procedure and all that it leads into.
 pub(in super::super) async fn load(engine: &Engine, file: &str) -> Result<Loaded, Unusable> {
-    let mut loaded = Loaded {
-        sops: Vec::new(),
-        files: Vec::new(),
-        warnings: Vec::new(),
-    };
-    let mut wanted: VecDeque<(Str, Str)> = VecDeque::from([(Str::default(), file.into())]);
-    while let Some((named, place)) = wanted.pop_front() {
-        if loaded.sops.len() >= FILES_MAX {
-            return Err(Unusable::TooMany);
-        }
-        let text = fetch(engine, &place).await;
+    let mut gathering = Gathering::new(file);
+    let mut warnings = Vec::new();
+    while let Some(file) = gathering.wants().map_err(Unusable::TooMany)? {
+        let place = &file.place;
+        let text = fetch(engine, place).await;
         let text = text.map_err(|failure| Unusable::Unread(place.clone(), failure))?;
-        let name = place.rsplit(['/', '\\']).next().unwrap_or(&place);
+        let name = place.rsplit(['/', '\\']).next().unwrap_or(place);
         let name = name.split('.').next().unwrap_or(name);
         let read = sop_markdown::read(text.as_bytes(), name);
         let read = read.map_err(|flaws| Unusable::Flawed(place.clone(), flaws))?;
-        let warnings = read.warnings.into_iter();
-        loaded
-            .warnings
-            .extend(warnings.map(|flaw| (place.clone(), flaw)));
-        for inner in read
-            .sop
-            .nodes
-            .iter()
-            .filter_map(|node| node.procedure.as_ref())
-        {
-            let is_known = loaded.files.contains(inner) || wanted.iter().any(|(it, _)| it == inner);
-            if !is_known && *inner != named {
-                wanted.push_back((inner.clone(), beside(&place, inner)));
-            }
-        }
-        if !loaded.sops.is_empty() {
-            loaded.files.push(named);
-        }
-        loaded.sops.push(Arc::new(read.sop));
+        let told = read.warnings.into_iter();
+        warnings.extend(told.map(|flaw| (place.clone(), flaw)));
+        gathering.add(file, read.sop);
     }
-    Ok(loaded)
-}
-
-/// The place of a file that another names.
-fn beside(place: &str, named: &str) -> Str {
-    if named.contains("://") || named.starts_with('/') {
-        return named.into();
-    }
-    match place.rfind('/') {
-        Some(end) => format!("{}/{named}", &place[..end]).into(),
-        None => named.into(),
-    }
+    Ok(Loaded {
+        sops: gathering.sops,
+        files: gathering.files,
+        warnings,
+    })
 }
 
 /// The text of a file inside the allowed roots, or of an https address on an allowed host. The
@@ -159,6 +128,7 @@ async fn fetch(engine: &Engine, place: &str) -> Result<String, Failure> {
         timeout: READ_MAX,
         cancel: CancellationToken::new(),
         progress: None,
+        upstream: None,
     };
     let answer = engine.tools().call(call).await?;
     let text = answer.get("content").or_else(|| answer.get("body"));
@@ -175,7 +145,7 @@ impl Unusable {
                     flaws.iter().map(|flaw| format!("{file}:{flaw}")).collect();
                 lines.join("\n")
             }
-            Self::TooMany => format!("the procedure leads into more than {FILES_MAX} files"),
+            Self::TooMany(says) => says.clone(),
         }
     }
 
@@ -187,7 +157,7 @@ impl Unusable {
                 error.insert("message", message.into());
                 error.insert("flaws", flaws_told(flaws));
             }
-            Self::Unread(..) | Self::TooMany => {
+            Self::Unread(..) | Self::TooMany(_) => {
                 error.insert("message", self.says().into());
             }
         }

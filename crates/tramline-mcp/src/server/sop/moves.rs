@@ -1,6 +1,6 @@
 //! `goto_node`, `advance` and `todo`: one word of the agent, decided and recorded.
 
-use super::seat::conversation;
+use super::seat::{conversation, fault};
 use super::told;
 use crate::server::reply;
 use crate::server::toolset::Means;
@@ -55,7 +55,10 @@ async fn moved(means: Means, arguments: Value, by_itself: bool) -> CallToolResul
         }
         Err(fault) => Err(fault),
     };
-    reply::made(told, None)
+    match told {
+        Ok(told) => reply::success(&told),
+        Err(why) => fault(&why),
+    }
 }
 
 pub(super) async fn todo(means: Means, arguments: Value) -> CallToolResult {
@@ -76,5 +79,8 @@ pub(super) async fn todo(means: Means, arguments: Value) -> CallToolResult {
         }
         Err(fault) => Err(fault),
     };
-    reply::made(told, None)
+    match told {
+        Ok(told) => reply::success(&told),
+        Err(why) => fault(&why),
+    }
 }

@@ -1,12 +1,12 @@
 //! Which conversation a call is about: the one it names, or over pipes the one there is.
 
 use super::gated::Gated;
-use crate::server::caller::Caller;
+use crate::server::reply;
 use crate::server::toolset::Means;
+use rmcp::model::CallToolResult;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tramline_core::ids::RunId;
-use tramline_core::navigate::Walk;
 use tramline_core::sop::Sop;
 use tramline_core::{Str, Value};
 use tramline_engine::Fault;
@@ -81,14 +81,22 @@ pub(super) async fn conversation(means: &Means, arguments: &Value) -> Result<Run
             Fault::Refused("no procedure is loaded: call load_graph first".into())
         })?,
     };
-    let caller = means.caller();
-    let is_own = means.engine.walk(&id, |walk| owns(&caller, walk)).await?;
-    match is_own {
+    let begun = means.engine.guided(&id).await?;
+    match begun.owner == means.caller().name {
         true => Ok(id),
         false => Err(Fault::NotFound(id)),
     }
 }
 
-fn owns(caller: &Caller, walk: &Walk) -> bool {
-    walk.begun.owner == caller.name
+/// Why a word came to nothing, in the words of this toolset.
+pub(super) fn fault(fault: &Fault) -> CallToolResult {
+    match fault {
+        Fault::Expired { run } => {
+            let message = format!(
+                "the conversation {run} has expired: nobody came back to it in the time it was given; load_graph begins a new one"
+            );
+            reply::fault(&Fault::Refused(message), None)
+        }
+        other => reply::fault(other, None),
+    }
 }

@@ -3,7 +3,7 @@
 use tramline_core::ids::NodeIx;
 use tramline_core::journal::{Event, Stand};
 use tramline_core::navigate::{Refusal, Turn, Walk};
-use tramline_core::sop::{Kind, Node, Slot, Sop};
+use tramline_core::sop::{Kind, Mode, Node, Slot, Sop};
 use tramline_core::{Map, Str, Value, todo};
 
 /// So many nodes of a path are shown: an agent needs its end.
@@ -41,6 +41,8 @@ pub(super) fn graph(sop: &Sop) -> Map {
         }
     }
     told.insert("mode", sop.mode.as_str().into());
+    let enforces = sop.gated && sop.call_mode() == Mode::Strict;
+    told.insert("enforce_tools", enforces.into());
     told.insert("graph", chart.into());
     let sections = sop.sections.iter().map(|it| it.title.clone().into());
     told.insert("system_prompt_sections", Value::array(sections));

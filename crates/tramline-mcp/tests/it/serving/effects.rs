@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tramline_core::Value;
 use tramline_core::failure::Failure;
 use tramline_core::ids::ToolName;
-use tramline_engine::seams::{Call, Listing, Tool, Tools};
+use tramline_engine::seams::{Call, Exchange, Listing, Tool, Tools};
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_mcp::server::{Server, Toolset};
 
@@ -43,6 +43,10 @@ impl Tools for Shy {
 
     async fn list(&self) -> Vec<Listing> {
         self.tools.list().await
+    }
+
+    fn exchange(&self, name: &ToolName, key: &str) -> Option<Exchange> {
+        self.tools.exchange(name, key)
     }
 
     async fn call(&self, call: Call) -> Result<Value, Failure> {

@@ -1,6 +1,7 @@
 //! The loop toolset as an agent uses it: plans given, made, asked for and submitted.
 
-use super::support::{ERAS, connect, structured};
+use super::support::{ERAS, connect, connect_with, filled, forms, structured};
+use rmcp::model::{ElicitResult, ElicitationAction};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tramline_core::Value;
@@ -16,11 +17,24 @@ const SAFE: Hints = Hints {
     open_world: Some(false),
 };
 
+const DESTROYS: Hints = Hints {
+    read_only: Some(false),
+    destructive: Some(true),
+    idempotent: None,
+    open_world: None,
+};
+
 fn tools() -> FakeTools {
     let schema = r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#;
     FakeTools::new()
         .tool("t", "shout", SAFE, |given: Value| async move { Ok(given) })
         .described("t", "shout", "Shouts a text", schema)
+        .tool(
+            "t",
+            "wipe",
+            DESTROYS,
+            |given: Value| async move { Ok(given) },
+        )
 }
 
 /// A server that is started anew over a store.
@@ -165,4 +179,86 @@ async fn a_handle_belongs_to_its_session_of_questions_only() {
     }
     let none = client.call("run_loop", json!({})).await;
     assert_eq!(none.is_error, Some(true));
+}
+
+#[tokio::test]
+async fn what_a_plan_asks_is_put_to_the_clients_user() {
+    for era in ERAS {
+        let store = MemoryStore::default();
+        let mut client = connect_with(&server(&store, None), era, forms()).await;
+        let yes = || filled(json!({"decision": "approve"}));
+        client.will_say(yes());
+        client.will_say(yes());
+        let mut request = say("clean up");
+        request["plan"] =
+            json!([{"tool": "t:wipe", "args": {"n": 1}}, {"tool": "t:wipe", "args": {"n": 2}}]);
+        request["save_as"] = json!("clean-up");
+        let done = client.call("run_loop", request.clone()).await;
+        let done = structured(&done);
+        assert_eq!(done["success"], true, "{era:?} {done}");
+        assert_eq!(done["data"]["context"]["step_2"]["n"], 2);
+        assert_eq!(done["saved"]["node_type"], "workflow:clean-up");
+        client.asked().await;
+        client.asked().await;
+        client.will_say(filled(json!({"decision": "reject", "reason": "not now"})));
+        let no = client.call("run_loop", request.clone()).await;
+        assert_eq!(structured(&no)["status"], "rejected", "{era:?}");
+        client.will_say(ElicitResult::new(ElicitationAction::Cancel));
+        let closed = client.call("run_loop", request).await;
+        let closed = structured(&closed);
+        assert_eq!(closed["status"], "paused", "{era:?}");
+        assert_eq!(closed["waiting"][0]["kind"], "approval");
+        client.will_say(yes());
+        client.will_say(yes());
+        let later = json!({"runId": closed["runId"]});
+        let done = client.call("run_loop", later).await;
+        assert_eq!(structured(&done)["success"], true, "{era:?} {done:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_submitted_plan_asks_is_put_to_the_clients_user() {
+    for era in ERAS {
+        let store = MemoryStore::default();
+        let client = connect_with(&server(&store, None), era, forms()).await;
+        let plan = json!([{"id": "w", "tool": "t:wipe", "args": {"n": 1}}]);
+        for (tool, asking) in [
+            ("run_loop", say("paint the fence")),
+            ("execute_dag", json!({"intent": "paint the fence"})),
+        ] {
+            let asked = client.call(tool, asking).await;
+            let handle = structured(&asked)["handle"].clone();
+            client.will_say(filled(json!({"decision": "approve"})));
+            let given = json!({"handle": handle, "plan": plan});
+            let done = client.call("submit_plan", given).await;
+            assert_eq!(
+                structured(&done)["status"],
+                "complete",
+                "{era:?} {tool} {done:?}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_failed_plan_is_mended_by_the_agent() {
+    for era in ERAS {
+        let store = MemoryStore::default();
+        let client = connect(&server(&store, None), era).await;
+        let mut request = say("wake everybody up");
+        request["plan"] = json!([{"id": "a", "tool": "t:shout", "args": {"text": "up"}},
+            {"id": "b", "tool": "t:shout", "args": {}}]);
+        let asked = client.call("run_loop", request).await;
+        assert_eq!(asked.is_error, Some(false), "{asked:?}");
+        let asked = structured(&asked);
+        assert_eq!(asked["status"], "plan_request", "{asked}");
+        assert_eq!(asked["plan_request"]["done"][0]["id"], "a");
+        assert_eq!(asked["plan_request"]["failed"][0]["id"], "b");
+        let patch = json!([{"id": "c", "tool": "t:shout", "args": {"text": "$OUTPUT[a].text"}}]);
+        let given = json!({"handle": asked["handle"], "plan": patch});
+        let done = client.call("submit_plan", given).await;
+        let done = structured(&done);
+        assert_eq!(done["success"], true, "{done}");
+        assert_eq!(done["data"]["context"]["c"]["text"], "up");
+    }
 }

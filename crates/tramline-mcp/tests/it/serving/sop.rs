@@ -15,6 +15,8 @@ use tramline_engine::seams::Hints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_mcp::server::{Server, Toolset};
 
+mod asking;
+
 /// Tools that read these files, and one that can be called.
 fn tools(files: Vec<(&'static str, String)>) -> FakeTools {
     let files = Arc::new(files);
@@ -178,6 +180,7 @@ async fn a_move_in_a_large_procedure_is_quick() {
         session: None,
         origin: Value::Null,
         owner: None,
+        ttl_ms: None,
     };
     let id = engine.guide(guide).await.unwrap();
     let go = async |node: String| {

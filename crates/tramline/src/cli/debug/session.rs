@@ -1,8 +1,8 @@
 //! A run under the debugger: followed until it halts, and let go on again.
 
+use super::super::Stopped;
 use super::super::progress::Progress;
 use super::super::runs::myself;
-use super::super::{Stopped, breaks};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -185,7 +185,7 @@ impl Session {
 
     /// Where the run halts.
     pub(super) async fn watching(&self) -> Result<Watch, Stopped> {
-        Ok(breaks::current(&self.load().await?.entries))
+        Ok(Watch::current(&self.load().await?.entries))
     }
 
     async fn watch(&self, watch: Watch) -> Result<(), Stopped> {

@@ -35,7 +35,7 @@ pub(super) async fn watch(common: Common, verb: Watching) -> Done {
     let engine = open(&common)?.engine;
     let loaded = engine.load(&verb.run).await?;
     let watch = if verb.breaks.is_empty() && !verb.clear {
-        breaks::current(&loaded.entries)
+        Watch::current(&loaded.entries)
     } else {
         let watch = verb.breaks.watch(&loaded.run.graph);
         engine.watch(&verb.run, watch.clone(), myself()).await?;
@@ -136,7 +136,7 @@ async fn set_stepping(
             "{run} has ended ({status}); `tramline runs fork {run} --at STEP` goes another way from a step of it"
         )));
     }
-    let watch = breaks::current(&loaded.entries);
+    let watch = Watch::current(&loaded.entries);
     if watch.stepping != stepping {
         let watch = Watch { stepping, ..watch };
         engine.watch(run, watch, myself()).await?;

@@ -34,6 +34,24 @@ pub(super) struct Unusable {
 impl Readings {
     /// Reads all documents, and shows what is odd about them if they can be used.
     pub(super) fn read(files: &[PathBuf], config: &Config) -> Result<Self, Unusable> {
+        let (read, unusable) = Self::look(files, config)?;
+        if !unusable.flawed.is_empty() || !unusable.messages.is_empty() {
+            return Err(unusable);
+        }
+        read.iter().for_each(|reading| frames::show(&reading.shown));
+        Ok(read)
+    }
+
+    /// Reads those documents that can be used. A file that is not there is none of them.
+    pub(super) fn usable(files: &[PathBuf], config: &Config) -> Result<Self, Unusable> {
+        let (read, unusable) = Self::look(files, config)?;
+        match unusable.messages.is_empty() {
+            true => Ok(read),
+            false => Err(unusable),
+        }
+    }
+
+    fn look(files: &[PathBuf], config: &Config) -> Result<(Self, Unusable), Unusable> {
         let mut unusable = Unusable::default();
         let elsewhere = match documents::elsewhere(config) {
             Ok(elsewhere) => elsewhere,
@@ -51,11 +69,7 @@ impl Readings {
                 Err(Err(stopped)) => unusable.messages.push(stopped.message),
             }
         }
-        if !unusable.flawed.is_empty() || !unusable.messages.is_empty() {
-            return Err(unusable);
-        }
-        read.iter().for_each(|reading| frames::show(&reading.shown));
-        Ok(Self(read))
+        Ok((Self(read), unusable))
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Reading> + Clone {

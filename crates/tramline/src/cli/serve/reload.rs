@@ -31,6 +31,8 @@ pub(super) struct Stage {
     pub(super) shelf: Arc<Shelf>,
     pub(super) server: Server,
     pub(super) shown: Shown,
+    /// Whether documents with flaws are left out instead of keeping the version before.
+    pub(super) drafts: bool,
 }
 
 /// What documents say of the server, and their graphs.
@@ -78,7 +80,10 @@ impl Stage {
 
     /// Reads the files anew and serves what they say, if all of it can be served.
     async fn again(&self) -> Result<Readings, Unusable> {
-        let readings = Readings::read(&self.files, &self.config)?;
+        let readings = match self.drafts {
+            true => Readings::usable(&self.files, &self.config)?,
+            false => Readings::read(&self.files, &self.config)?,
+        };
         let servers = wire::servers(&self.config, readings.documents())
             .map_err(|trouble| Unusable::from(trouble.to_string()))?;
         let graphs = self.shown.with(readings.graphs(&self.config)).await;

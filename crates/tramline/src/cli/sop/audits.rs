@@ -1,6 +1,6 @@
 //! `tramline sop audit`: a verdict on each conversation, with every place where it was off.
 
-use super::{Conversations, output, read};
+use super::{Conversations, gather, output};
 use crate::cli::{Common, Done, Exit, Stopped};
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
@@ -27,38 +27,51 @@ pub(super) struct Audit {
 }
 
 pub(super) async fn main(common: &Common, verb: &Audit) -> Done {
-    let sop = read(&verb.file, common.json)?.sop;
-    let transcripts = verb.held.read(common, &sop).await?;
-    let auditor = Auditor::new(&sop, &transcripts).map_err(Stopped::bad)?;
+    let read = gather(&verb.file, common.json)?;
+    let transcripts = verb.held.read(common, &read.sops[0]).await?;
+    let auditor = Auditor::new(&read, &transcripts).map_err(Stopped::bad)?;
     let verdicts: Result<Vec<Verdict>, String> =
         transcripts.iter().map(|it| auditor.audit(it)).collect();
     let verdicts = verdicts.map_err(Stopped::bad)?;
-    let picture = verb.mermaid.then(|| {
-        let mut coverage = Coverage::new(auditor.procedure());
-        verdicts
-            .iter()
-            .for_each(|it| coverage.add(auditor.procedure(), it));
-        coverage.picture(auditor.procedure())
-    });
-    let picture = picture.flatten();
+    let pictures: Vec<String> = match verb.mermaid {
+        true => pictures(&auditor, &verdicts),
+        false => Vec::new(),
+    };
     let sums = sums(&verdicts);
     if common.json {
         let all: Vec<Json> = match verb.summary {
             true => Vec::new(),
             false => verdicts.iter().map(told).collect(),
         };
-        output::line(&json!({ "summary": sums, "conversations": all, "mermaid": picture }));
+        let (first, inside) = (pictures.first(), pictures.iter().skip(1));
+        let inside: Vec<_> = inside.collect();
+        output::line(&json!({
+            "summary": sums, "conversations": all, "mermaid": first, "mermaid_inside": inside,
+        }));
     } else {
         if !verb.summary {
             verdicts.iter().for_each(show);
         }
-        if let Some(picture) = picture {
+        for picture in &pictures {
             output::text_line(picture.trim_end());
         }
         say(&sums);
     }
     let legal = verdicts.iter().all(Verdict::is_legal);
     Ok(if legal { Exit::Done } else { Exit::Failed })
+}
+
+/// The flowchart of each procedure with what was taken of it.
+fn pictures(auditor: &Auditor, verdicts: &[Verdict]) -> Vec<String> {
+    let procedures = auditor.procedures().iter().enumerate();
+    let drawn = procedures.filter_map(|(number, procedure)| {
+        let mut coverage = Coverage::new(procedure);
+        verdicts
+            .iter()
+            .for_each(|it| coverage.add(procedure, number, it));
+        coverage.picture(procedure)
+    });
+    drawn.collect()
 }
 
 fn sums(all: &[Verdict]) -> Json {

@@ -1,6 +1,6 @@
 //! `tramline sop walk`: a procedure walked by hand, from a terminal or a pipe. Nothing is called.
 
-use super::{coloured, output, read};
+use super::{coloured, gather, output};
 use crate::cli::{Done, Exit, Stopped};
 use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use tramline_core::Value;
 use tramline_core::ids::{RunId, ToolName};
 use tramline_core::journal::{Entry, Event, Guided, ToolAnswered};
 use tramline_core::navigate::{self, Ask, Pass, Procedure, Turn};
-use tramline_core::sop::Sop;
+use tramline_core::sop::{Gathering, Sop};
 
 const HELP: &str = "NODE or its number: go there; next: walk on by itself; set NAME=VALUE: fill a slot; \
                     call TOOL [JSON]: take the tool as called with that result; help; quit";
@@ -31,9 +31,9 @@ struct Session {
 }
 
 pub(super) fn main(verb: &Walk, json: bool) -> Done {
-    let sop = Arc::new(read(&verb.file, json)?.sop);
+    let read = gather(&verb.file, json)?;
     let mut session = Session {
-        walk: begin(&sop).map_err(Stopped::bad)?,
+        walk: begin(&read).map_err(Stopped::bad)?,
         json,
     };
     let input = std::io::stdin();
@@ -52,31 +52,43 @@ pub(super) fn main(verb: &Walk, json: bool) -> Done {
         }
     }
     if verb.mermaid {
-        let path: Vec<_> = session
-            .walk
-            .path()
-            .map(|id| (id.as_str(), "#cfc"))
-            .collect();
-        output::text_line(coloured(&sop, path.into_iter()).trim_end());
+        for (number, sop) in read.sops.iter().enumerate() {
+            session.draw(number, sop);
+        }
     }
     Ok(Exit::Done)
 }
 
-fn begin(sop: &Arc<Sop>) -> Result<navigate::Walk, String> {
+fn begin(read: &Gathering) -> Result<navigate::Walk, String> {
     let begun = Guided {
-        sops: vec![Arc::clone(sop)],
-        files: Vec::new(),
+        sops: read.sops.clone(),
+        files: read.files.clone(),
         session: None,
         by: "walk".into(),
         origin: Value::Null,
         owner: None,
+        ttl_ms: None,
     };
-    let procedure = Arc::new(Procedure::build(Arc::clone(sop))?);
-    let walk = navigate::Walk::begin(RunId::new(0, 0), vec![procedure], begun, 0);
+    let procedures = read.sops.iter();
+    let procedures = procedures.map(|sop| Procedure::build(Arc::clone(sop)).map(Arc::new));
+    let procedures = procedures.collect::<Result<_, String>>()?;
+    let walk = navigate::Walk::begin(RunId::new(0, 0), procedures, begun, 0);
     walk.map_err(|illegal| illegal.message)
 }
 
 impl Session {
+    /// Prints the flowchart of a procedure with the nodes that were visited, if any were.
+    fn draw(&self, number: usize, sop: &Arc<Sop>) {
+        let visited = self.walk.visited().map(|(at, _)| at);
+        let mut nodes: Vec<_> = visited.filter(|at| at.sop as usize == number).collect();
+        nodes.sort_by_key(|at| at.node.at());
+        if !nodes.is_empty() || number == 0 {
+            let nodes = nodes.iter();
+            let nodes = nodes.map(|at| (sop.nodes[at.node.at()].id.as_str(), "#cfc"));
+            output::text_line(coloured(sop, nodes).trim_end());
+        }
+    }
+
     fn word(&mut self, line: &str) {
         let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
         match verb {
@@ -126,7 +138,10 @@ impl Session {
         let pass = Pass {
             tool: ToolName::new(server, short),
             arguments: Value::Null,
+            // Whoever types this is the person who would be asked.
             confirmed: Some("by hand".into()),
+            asked_in: None,
+            asks: false,
         };
         let mut turn = navigate::call(&self.walk, pass);
         if turn.refusal.is_none() {
@@ -134,6 +149,7 @@ impl Session {
                 call: self.walk.calls + 1,
                 output: Value::from_json(result).unwrap_or_default(),
                 failure: None,
+                by: None,
             })));
         }
         self.take(&turn);
@@ -158,6 +174,7 @@ impl Session {
 
     fn line(&self, turn: &Turn) {
         output::line(&serde_json::json!({
+            "procedure": self.walk.here().sop.name,
             "at": self.walk.at_id(),
             "path": self.walk.path().collect::<Vec<_>>(),
             "next": self.walk.next_ids(),
@@ -173,8 +190,10 @@ impl Session {
         }
         let here = self.walk.here();
         for event in &turn.events {
-            if let Event::Moved(moved) = event {
-                let node = here.node(moved.to.node);
+            if let Event::Moved(moved) = event
+                && let Some(procedure) = self.walk.procedure(moved.to.sop)
+            {
+                let node = procedure.node(moved.to.node);
                 let says = node.prompt.as_ref().unwrap_or(&node.description);
                 output::text_line(&format!("{}: {says}", node.id));
             }

@@ -18,6 +18,7 @@ impl Reader {
             name: text("name").unwrap_or_default().to_owned(),
             key: text("key").map(|key| Written(key.to_owned())),
             timeout: None,
+            temperature: None,
             record: path(text("record")),
             replay: path(text("replay")),
         };
@@ -30,6 +31,16 @@ impl Reader {
         }
         if let Some(field) = given(at, "timeout") {
             model.timeout = self.time(field, "timeout");
+        }
+        if let Some(field) = given(at, "temperature") {
+            model.temperature = field
+                .value
+                .as_f64()
+                .filter(|given| (0.0..=2.0).contains(given));
+            if model.temperature.is_none() {
+                let message = "`temperature` must be a number from 0 to 2".to_owned();
+                self.bad(field, message);
+            }
         }
         if model.name.is_empty() && model.replay.is_none() {
             let message = "the `name` of the model is missing".to_owned();

@@ -1,0 +1,193 @@
+//! Requests whose right plans are known: which are asked, and which are past.
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+use tramline_core::Str;
+use tramline_core::ids::ToolName;
+use tramline_engine::learnt::keepable;
+use tramline_engine::planner::{
+    Ask, Execution, Found, HITS, Past, Plan, Signs, propose, weigh_all,
+};
+use tramline_engine::seams::{Hints, Tool};
+use tramline_engine::search::{Card, Index, Kind, fingerprint};
+
+/// A request with its right plan.
+#[derive(Clone)]
+pub(crate) struct Case {
+    pub(crate) id: String,
+    pub(crate) text: String,
+    pub(crate) tools: Vec<Str>,
+    pub(crate) edges: BTreeSet<(Str, Str)>,
+}
+
+/// Tools with requests.
+pub(crate) struct Set {
+    pub(crate) name: &'static str,
+    tools: HashMap<String, Arc<Tool>>,
+    index: Index,
+    /// Those that are held out.
+    pub(crate) asked: Vec<Case>,
+    /// The others, in an order that follows from their texts.
+    pub(crate) past: Vec<Case>,
+}
+
+impl Set {
+    /// A set with plans; `split_ids.json` names the requests that are held out.
+    pub(crate) fn plans(name: &'static str, directory: &Path) -> Result<Self> {
+        let tools: Value = serde_json::from_str(&read(&directory.join("tool_desc.json"))?)?;
+        let split: Value = serde_json::from_str(&read(&directory.join("split_ids.json"))?)?;
+        let kinds = split["test_ids"].as_object().into_iter().flatten();
+        let held_out: BTreeSet<String> = kinds
+            .flat_map(|(_, ids)| ids.as_array().into_iter().flatten())
+            .map(id)
+            .collect();
+        let all = lines(&directory.join("data.json"))?;
+        let cases = all.iter().map(case);
+        let (asked, past) = cases.partition(|case| held_out.contains(&case.id));
+        let tools = tools["nodes"].as_array().cloned().unwrap_or_default();
+        Self::new(name, &tools, asked, past)
+    }
+
+    /// A set of requests for one tool each, all of them past.
+    pub(crate) fn single(name: &'static str, directory: &Path) -> Result<Self> {
+        let tools = lines(&directory.join("tools.jsonl"))?;
+        let all = lines(&directory.join("queries_single.jsonl"))?;
+        let cases = all.iter().map(|value| Case {
+            id: String::new(),
+            text: value["text"].as_str().unwrap_or_default().to_owned(),
+            tools: names(&value["gold"]),
+            edges: BTreeSet::new(),
+        });
+        Self::new(name, &tools, Vec::new(), cases.collect())
+    }
+
+    fn new(
+        name: &'static str,
+        tools: &[Value],
+        asked: Vec<Case>,
+        mut past: Vec<Case>,
+    ) -> Result<Self> {
+        past.sort_by_key(|case| fingerprint("", &case.text));
+        let mut index = Index::new();
+        let mut by_name = HashMap::new();
+        for value in tools {
+            let tool = Arc::new(tool(value));
+            index.put(Card::of_tool(Kind::Tool, &tool), None)?;
+            by_name.insert(tool.name.to_string(), tool);
+        }
+        Ok(Self {
+            name,
+            tools: by_name,
+            index,
+            asked,
+            past,
+        })
+    }
+
+    fn with<T>(&self, case: &Case, past: &Past, give: impl FnOnce(&Ask<'_>) -> T) -> T {
+        let lookup = |name: &str| self.tools.get(name).map(Arc::clone);
+        let hits = self.index.search(&case.text, None, HITS).into_iter();
+        let hits = hits.filter_map(|hit| Some((lookup(&hit.id)?, hit.score)));
+        let found = Found::new(&case.text, hits.collect(), &self.index, lookup);
+        give(&Ask {
+            wish: &case.text,
+            context: None,
+            found: &found,
+            past,
+            lookup: &lookup,
+            everything: &Vec::new,
+            taken: &|_| false,
+            done: &[],
+        })
+    }
+
+    pub(crate) fn plan(&self, case: &Case, past: &Past) -> Plan {
+        self.with(case, past, propose)
+    }
+
+    pub(crate) fn weigh(&self, case: &Case, past: &Past) -> (Vec<(Vec<Str>, Signs)>, f64) {
+        self.with(case, past, weigh_all)
+    }
+
+    /// The best tools by words, in the order of their rank.
+    pub(crate) fn top(&self, case: &Case, most: usize) -> Vec<Str> {
+        let hits = self.index.search(&case.text, None, most).into_iter();
+        hits.map(|hit| hit.id).collect()
+    }
+}
+
+/// What was done for some requests.
+pub(crate) fn past<'a>(cases: impl IntoIterator<Item = &'a Case>) -> Past {
+    Past::new(cases.into_iter().map(execution))
+}
+
+pub(crate) fn execution(case: &Case) -> Execution {
+    let place = |name: &Str| case.tools.iter().position(|tool| tool == name);
+    let edge = |(from, to): &(Str, Str)| Some((place(from)?, place(to)?));
+    Execution {
+        intent: keepable(&case.text).into(),
+        tools: case.tools.clone(),
+        edges: case.edges.iter().filter_map(edge).collect(),
+        count: 1,
+    }
+}
+
+fn case(value: &Value) -> Case {
+    let name = |value: &Value| named(value.as_str().unwrap_or_default());
+    let links = value["task_links"].as_array().into_iter().flatten();
+    Case {
+        id: id(&value["id"]),
+        text: value["user_request"]
+            .as_str()
+            .unwrap_or_default()
+            .trim()
+            .to_owned(),
+        tools: names(&value["task_nodes"]),
+        edges: links
+            .map(|link| (name(&link["source"]), name(&link["target"])))
+            .collect(),
+    }
+}
+
+fn names(list: &Value) -> Vec<Str> {
+    let all = list.as_array().into_iter().flatten();
+    let name = |one: &Value| one.as_str().or(one["task"].as_str()).map(named);
+    all.filter_map(name).collect()
+}
+
+fn named(name: &str) -> Str {
+    ToolName::new("set", name).to_string().into()
+}
+
+fn id(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn tool(value: &Value) -> Tool {
+    let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
+    let description = format!("{}{}", text("description"), text("desc"));
+    Tool {
+        name: ToolName::new("set", text("id")),
+        title: None,
+        description: Some(description.into()),
+        input_schema: tramline_core::Value::Null,
+        output_schema: None,
+        hints: Hints::default(),
+    }
+}
+
+fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))
+}
+
+fn lines(path: &Path) -> Result<Vec<Value>> {
+    let text = read(path)?;
+    text.lines()
+        .map(|line| Ok(serde_json::from_str(line)?))
+        .collect()
+}

@@ -1,0 +1,119 @@
+//! Plans for intents, and what is learnt when one is carried out.
+
+use super::{Engine, Inner};
+use crate::fault::Fault;
+use crate::learnt::Learnt;
+use crate::planner::{Ask, Done, Execution, Plan, propose};
+use std::collections::{BTreeMap, BTreeSet};
+use tramline_core::Value;
+use tramline_core::ids::ToolName;
+use tramline_core::journal::{Event, Outcome};
+use tramline_core::run::Run;
+use tramline_core::workflow::{Action, Workflow};
+
+/// What sums up a plan is part of none.
+const SUMMARY: &str = "finalize_summary";
+
+impl Engine {
+    /// What was learnt from runs that ended well.
+    pub fn learnt(&self) -> &Learnt {
+        &self.0.learnt
+    }
+
+    /// A plan for a wish, of the tools that may be used. What is done is built upon, and ids that are
+    /// taken are left alone.
+    pub async fn plan(
+        &self,
+        wish: &str,
+        context: Option<&Value>,
+        may: &(dyn Fn(&ToolName) -> bool + Sync),
+        taken: &(dyn Fn(&str) -> bool + Sync),
+        done: &[Done],
+    ) -> Result<Plan, Fault> {
+        let (known, found) = self.0.registry.found(wish, may).await?;
+        let past = self.0.learnt.past().await?;
+        Ok(propose(&Ask {
+            wish,
+            context,
+            found: &found,
+            past: &past,
+            lookup: &|name| known.get(name).cloned(),
+            everything: &|| known.values().cloned().collect(),
+            taken,
+            done,
+        }))
+    }
+}
+
+impl Inner {
+    /// Learns from a run that was started for an intent, if nothing in it failed.
+    pub(super) async fn learn(&self, run: &Run) {
+        let Some(intent) = &run.started.intent else {
+            return;
+        };
+        if !self.learnt.is_on() || !matches!(run.outcome, Some(Outcome::Completed { .. })) {
+            return;
+        }
+        let Ok(loaded) = self.load(&run.id).await else {
+            return;
+        };
+        let failed = |event: &Event| matches!(event, Event::StepFailed { .. });
+        if loaded.entries.iter().any(|entry| failed(&entry.event)) {
+            return;
+        }
+        let mut execution = executed(&loaded.run.graph.workflow);
+        execution.intent = intent.clone();
+        // Only a help in planning: without it plans are made from words.
+        let _ = self.learnt.learn(execution, run.updated_ms).await;
+    }
+}
+
+/// What a workflow calls, each after all that it waits for.
+fn executed(workflow: &Workflow) -> Execution {
+    let called = workflow.nodes.iter().filter_map(|node| match &node.action {
+        Action::Call { tool, .. } if tool.tool != SUMMARY => Some((&node.id, tool)),
+        Action::Call { .. }
+        | Action::Entry
+        | Action::Compute { .. }
+        | Action::Choose { .. }
+        | Action::Wait(_)
+        | Action::Exit => None,
+    });
+    let called: Vec<_> = called.collect();
+    let edges: BTreeSet<_> = workflow
+        .edges
+        .iter()
+        .map(|edge| (&edge.from, &edge.to))
+        .collect();
+    let mut order: Vec<usize> = Vec::new();
+    while order.len() < called.len() {
+        let waits = |at: usize| {
+            let open = (0..called.len()).filter(|other| !order.contains(other) && *other != at);
+            let mut open = open.filter(|other| edges.contains(&(called[*other].0, called[at].0)));
+            open.next().is_some()
+        };
+        let left = (0..called.len()).filter(|at| !order.contains(at));
+        let left: Vec<usize> = left.collect();
+        // On a cycle the order of the document stands.
+        let next = left.iter().copied().find(|at| !waits(*at));
+        order.extend(next.or(left.first().copied()));
+    }
+    let places: BTreeMap<_, _> = order
+        .iter()
+        .enumerate()
+        .map(|(to, at)| (called[*at].0, to))
+        .collect();
+    let linked = edges.iter().filter_map(|(from, to)| {
+        let (from, to) = (places.get(from)?, places.get(to)?);
+        (from < to).then_some((*from, *to))
+    });
+    Execution {
+        edges: linked.collect(),
+        tools: order
+            .iter()
+            .map(|at| called[*at].1.to_string().into())
+            .collect(),
+        count: 1,
+        ..Execution::default()
+    }
+}

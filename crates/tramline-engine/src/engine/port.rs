@@ -1,0 +1,170 @@
+//! A run as one file: taken out whole, and brought in as a run that is over.
+//!
+//! What is brought in is only looked at. Whatever had not ended is ended on the way in, so that
+//! no process ever drives it.
+
+use super::{Begun, Engine, Owner};
+use crate::clock;
+use crate::fault::Fault;
+use crate::ledger;
+use crate::seams::{Append, AppendError, Head, Hold, Status};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use tramline_core::Value;
+use tramline_core::ids::RunId;
+use tramline_core::journal::{self, Entry, Event, Outcome};
+use tramline_core::navigate::{Procedure, Walk};
+use tramline_core::sop::Sop;
+
+/// Larger files are refused, in bytes.
+pub const PORT_BYTES_MAX: usize = 64 << 20;
+/// The version of such files.
+const VERSION: u32 = 1;
+
+/// A run as a file.
+#[derive(Serialize, Deserialize)]
+struct File {
+    /// The version; what it is a file of.
+    tramline_run: u32,
+    run_id: String,
+    #[serde(default)]
+    kind: String,
+    #[serde(default)]
+    exported_ms: i64,
+    /// The journal: when, and what.
+    journal: Vec<(i64, Event)>,
+}
+
+impl Engine {
+    /// A run as one file of JSON: its journal after a head, redacted as it is kept.
+    pub async fn export(&self, id: &RunId) -> Result<Vec<u8>, Fault> {
+        let Begun { guided, .. } = self.begun(id).await?;
+        let entries = self.entries(id).await?;
+        let file = File {
+            tramline_run: VERSION,
+            run_id: id.to_string(),
+            kind: if guided { "guided" } else { "graph" }.to_owned(),
+            exported_ms: clock::now_ms(),
+            journal: entries
+                .into_iter()
+                .map(|entry| (entry.at_ms, entry.event))
+                .collect(),
+        };
+        let text = serde_json::to_string(&file).unwrap_or_default();
+        // What became a secret after it was written down is one all the same.
+        let text = match self.settings() {
+            None => text,
+            Some(settings) => settings.redact_text(&text).into_owned(),
+        };
+        if text.len() > PORT_BYTES_MAX {
+            return Err(Fault::Refused(format!(
+                "{id} has {} bytes, more than the {PORT_BYTES_MAX} that one file may",
+                text.len()
+            )));
+        }
+        Ok(text.into_bytes())
+    }
+
+    /// Brings a run in from such a file, under an id of its own.
+    pub async fn import(&self, file: &str, owner: Owner) -> Result<(RunId, Status), Fault> {
+        if file.len() > PORT_BYTES_MAX {
+            let message = format!("a file has at most {PORT_BYTES_MAX} bytes");
+            return Err(Fault::Refused(message));
+        }
+        let bad = |what: String| Fault::Refused(format!("this is no exported run: {what}"));
+        let text = match self.settings() {
+            None => file.into(),
+            Some(settings) => settings.redact_text(file),
+        };
+        let read: File = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
+        if read.tramline_run != VERSION {
+            let version = read.tramline_run;
+            return Err(bad(format!("version {version} is not known; {VERSION} is")));
+        }
+        let entries = over(read.journal, owner).map_err(bad)?;
+        let at_ms = clock::now_ms();
+        let chance = u128::from(clock::random()) << 64 | u128::from(clock::random());
+        let id = RunId::new(at_ms, chance);
+        let head = self.head_of(&id, &entries).map_err(bad)?;
+        let mut body = Vec::new();
+        for entry in &entries {
+            journal::encode(entry, &mut body)?;
+        }
+        let _room = self.room().await?;
+        let status = head.status;
+        let append = Append {
+            run: id.clone(),
+            seen: 0,
+            last: entries.len() as u64,
+            body,
+            head,
+            hold: Hold::Keep,
+        };
+        match self.0.store.append(append).await {
+            Ok(()) => Ok((id, status)),
+            Err(AppendError::Store(fault)) => Err(fault.into()),
+            Err(AppendError::Moved { .. } | AppendError::Elsewhere { .. }) => {
+                Err(Fault::Refused("the run is there already; try again".into()))
+            }
+        }
+    }
+
+    /// What the list shows of a journal, if it is one.
+    fn head_of(&self, id: &RunId, entries: &[Entry]) -> Result<Head, String> {
+        if !matches!(
+            entries.first().map(|entry| &entry.event),
+            Some(Event::Guided(_))
+        ) {
+            let run = self.fold(id, entries).map_err(|fault| fault.to_string())?;
+            return Ok(ledger::head(&run));
+        }
+        let build = |sop: &Arc<Sop>| Procedure::build(Arc::clone(sop)).map(Arc::new);
+        let walk = Walk::fold(id.clone(), entries.iter().cloned(), build);
+        let walk = walk.map_err(|illegal| illegal.to_string())?;
+        let outcome = walk.outcome.as_ref();
+        Ok(Head {
+            status: outcome.map_or(Status::Aborted, ledger::ended),
+            workflow: walk.sop().name.clone(),
+            session: walk.begun.session.clone(),
+            started_ms: walk.started_ms,
+            updated_ms: walk.updated_ms,
+        })
+    }
+}
+
+/// The journal of a run that is over and belongs to who brings it in. Where its servers were is
+/// nobody's business here.
+fn over(journal: Vec<(i64, Event)>, owner: Owner) -> Result<Vec<Entry>, String> {
+    let places = (1..).zip(journal);
+    let mut entries: Vec<Entry> = places
+        .map(|(seq, (at_ms, event))| Entry { seq, at_ms, event })
+        .collect();
+    match entries.first_mut().map(|entry| &mut entry.event) {
+        Some(Event::Started(started)) => {
+            started.owner = owner.0;
+            started.origin = Value::Null;
+            started.parent = None;
+        }
+        Some(Event::Guided(begun)) => {
+            begun.owner = owner.0;
+            begun.origin = Value::Null;
+        }
+        Some(_) | None => return Err("its journal has no beginning".to_owned()),
+    }
+    let last = entries.last().map(|entry| (entry.seq, entry.at_ms));
+    let ended = entries
+        .last()
+        .is_some_and(|entry| matches!(entry.event, Event::Finished { .. }));
+    if let (Some((seq, at_ms)), false) = (last, ended) {
+        let outcome = Outcome::Aborted {
+            by: "import".into(),
+            why: Some("it had not ended when it was exported".to_owned()),
+        };
+        entries.push(Entry {
+            seq: seq + 1,
+            at_ms,
+            event: Event::Finished { outcome },
+        });
+    }
+    Ok(entries)
+}

@@ -1,0 +1,112 @@
+//! What the messages of a conversation mean, kept beside them: each is asked of the embedder once.
+//!
+//! Losing what is kept costs time and nothing else, so it is written without regard to others.
+
+use super::{LIKENESS_MIN, MATCHES_MAX};
+use crate::seams::{Embedder, Store};
+use crate::search::{Vector, fingerprint};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Under what meanings are kept.
+const KIND: &str = "meanings";
+
+/// What is said and which of the texts mean nearly the same; nothing without an embedder, or if it
+/// fails: words serve too. With a conversation's key, meanings are taken from there and left there.
+pub(super) async fn nearest(
+    store: &Arc<dyn Store>,
+    embedder: Option<&Arc<dyn Embedder>>,
+    key: Option<&str>,
+    said: &str,
+    texts: &[&str],
+) -> Option<(Vec<f32>, Vec<(usize, f64)>)> {
+    let embedder = embedder.filter(|_| !said.is_empty())?;
+    let mut known = match key {
+        Some(key) => decode(
+            &store
+                .get(KIND, key)
+                .await
+                .ok()
+                .flatten()
+                .unwrap_or_default(),
+        ),
+        None => HashMap::new(),
+    };
+    let print = |text: &str| fingerprint(embedder.model(), text);
+    let mut asked = vec![said.to_owned()];
+    for text in texts {
+        let is_known = known.contains_key(&print(text));
+        if !is_known && !asked.iter().any(|one| one == text) {
+            asked.push((*text).to_owned());
+        }
+    }
+    let mut vectors = Vec::new();
+    for batch in asked.chunks(embedder.batch_max().max(1)) {
+        vectors.extend(embedder.embed(batch.to_vec()).await.ok()?);
+    }
+    let meaning = vectors.first()?.clone();
+    let made = asked.iter().zip(vectors);
+    known.extend(made.filter_map(|(text, vector)| Some((print(text), Vector::new(vector)?))));
+    if let Some(key) = key {
+        let wanted = texts.iter().copied().chain([said]).map(print);
+        // What is not kept is asked for again.
+        let _ = store.put(KIND, key, encode(wanted, &known)).await;
+    }
+    let near = near(
+        known.get(&print(said)),
+        texts.iter().map(|text| known.get(&print(text))),
+    );
+    Some((meaning, near))
+}
+
+/// The nearest of some vectors, by their places.
+fn near<'v>(
+    said: Option<&Vector>,
+    all: impl Iterator<Item = Option<&'v Vector>>,
+) -> Vec<(usize, f64)> {
+    let likeness = |one: Option<&Vector>| Some(f64::from(said?.nearness(one?)?));
+    let mut found: Vec<_> = all
+        .enumerate()
+        .filter_map(|(at, one)| Some((at, likeness(one)?)))
+        .filter(|(_, likeness)| *likeness >= LIKENESS_MIN)
+        .collect();
+    found.sort_by(|(at, a), (other, b)| b.total_cmp(a).then_with(|| other.cmp(at)));
+    found.truncate(MATCHES_MAX);
+    found
+}
+
+/// Each vector after its fingerprint and its length.
+fn encode(wanted: impl Iterator<Item = u128>, known: &HashMap<u128, Vector>) -> Vec<u8> {
+    let mut wanted: Vec<_> = wanted.collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    let mut bytes = Vec::new();
+    for print in wanted {
+        let Some(vector) = known.get(&print) else {
+            continue;
+        };
+        let vector = vector.encode();
+        bytes.extend(print.to_le_bytes());
+        bytes.extend((vector.len() as u32).to_le_bytes());
+        bytes.extend(vector);
+    }
+    bytes
+}
+
+fn decode(mut bytes: &[u8]) -> HashMap<u128, Vector> {
+    let mut known = HashMap::new();
+    while let Some((print, rest)) = bytes.split_first_chunk::<16>() {
+        let Some((length, rest)) = rest.split_first_chunk::<4>() else {
+            break;
+        };
+        let Some((vector, rest)) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)
+        else {
+            break;
+        };
+        if let Some(vector) = Vector::decode(vector) {
+            known.insert(u128::from_le_bytes(*print), vector);
+        }
+        bytes = rest;
+    }
+    known
+}

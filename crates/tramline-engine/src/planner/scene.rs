@@ -1,0 +1,277 @@
+//! What a wish is planned from: its words, the tools that search found, and the past executions that are
+//! nearest to it.
+
+use super::past::{Past, ToolNo};
+use super::{Ask, words};
+use crate::seams::Tool;
+use crate::search::said;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use tramline_core::Value;
+
+/// So many past executions vote.
+const VOTERS: usize = 25;
+/// How fast a vote loses weight with distance.
+const STEEPNESS: i32 = 4;
+/// So many of the tools that search found are looked at.
+const FOUND_MAX: usize = 8;
+/// So many tools are looked at altogether; sets of them are bits of a number.
+const TOOLS_MAX: usize = 120;
+/// An intent so near to a wish wants the same.
+const SAME_MIN: f64 = 0.7;
+/// So many past executions make what was learnt weigh half of what it can.
+const HALF_TRUST: f64 = 200.0;
+
+/// The place of a tool among those that are looked at.
+pub(super) type Place = u8;
+
+/// A tool that may be meant.
+pub(super) struct Seen {
+    pub(super) tool: Arc<Tool>,
+    /// Its number among past executions, if it was ever used.
+    pub(super) number: Option<ToolNo>,
+    /// How well it was found, next to the best, from 0 to 1.
+    pub(super) found: f64,
+    /// Its share of the votes.
+    pub(super) vote: f64,
+    /// By word of the wish, how much that speaks for it.
+    pub(super) pulls: Vec<f64>,
+    /// Where the wish speaks of it, from 0 to 1.
+    pub(super) at: f64,
+    pub(super) stage: u8,
+    /// The words of its name, sorted.
+    pub(super) name: Vec<String>,
+}
+
+/// A past execution that votes, its tools as places.
+pub(super) struct Voter {
+    /// How far its intent is the same as the wish, from 0 to 1.
+    pub(super) same: f64,
+    pub(super) share: f64,
+    pub(super) tools: Vec<Place>,
+    pub(super) edges: Vec<(Place, Place)>,
+}
+
+pub(super) struct Scene<'a> {
+    pub(super) past: &'a Past,
+    pub(super) tools: Vec<Seen>,
+    pub(super) voters: Vec<Voter>,
+    /// By word, how much it tells.
+    pub(super) telling: Vec<f64>,
+    /// How far what was learnt is to be trusted, from 0 to 1.
+    pub(super) trust: f64,
+    /// How many clauses the wish has.
+    pub(super) clauses: usize,
+    places: HashMap<String, Place>,
+}
+
+impl<'a> Scene<'a> {
+    pub(super) fn new(ask: &Ask<'a>) -> Self {
+        let wish = said(ask.wish);
+        let near = ask.past.near(&wish, VOTERS);
+        let nearest = near.first().map_or(0.0, |(like, _)| f64::from(*like));
+        let amount = ask.past.len() as f64;
+        let telling = wish.iter().map(|word| match ask.past.weight(word) {
+            Some(weight) => f64::from(weight),
+            None => ask.found.telling(word) / 4.0,
+        });
+        let mut scene = Self {
+            past: ask.past,
+            tools: Vec::new(),
+            voters: Vec::new(),
+            telling: telling.collect(),
+            trust: amount / (amount + HALF_TRUST) * (2.0 * nearest).min(1.0),
+            clauses: ask.found.clauses.len(),
+            places: HashMap::new(),
+        };
+        let top = ask
+            .found
+            .tools
+            .first()
+            .map_or(1.0, |(_, score)| *score)
+            .max(f32::MIN_POSITIVE);
+        let scores: HashMap<String, f64> = ask
+            .found
+            .tools
+            .iter()
+            .map(|(tool, score)| {
+                (
+                    tool.name.to_string(),
+                    f64::from((score / top).clamp(0.0, 1.0)),
+                )
+            })
+            .collect();
+        scene.vote(ask, &near, &wish, &scores);
+        for (tool, _) in ask.found.tools.iter().take(FOUND_MAX) {
+            scene.place(ask, tool, &wish, &scores);
+        }
+        for (tool, _) in ask
+            .found
+            .clauses
+            .iter()
+            .filter_map(|clause| clause.best.as_ref())
+        {
+            scene.place(ask, tool, &wish, &scores);
+        }
+        scene
+    }
+
+    /// Lets the nearest past executions vote, what of them can still be called.
+    fn vote(
+        &mut self,
+        ask: &Ask<'_>,
+        near: &[(f32, usize)],
+        wish: &[String],
+        scores: &HashMap<String, f64>,
+    ) {
+        let known = wish.iter().filter(|word| ask.past.weight(word).is_some());
+        let known = known.count() as f64 / wish.len().max(1) as f64;
+        for (like, row) in near {
+            let past = ask.past;
+            let of = past.row(*row);
+            let mut places = Vec::new();
+            for tool in &of.tools {
+                let there = (ask.lookup)(past.name(*tool));
+                places.push(there.and_then(|tool| self.place(ask, &tool, wish, scores)));
+            }
+            let edge = |(from, to): &(usize, usize)| {
+                Some((*places.get(*from)?.as_ref()?, *places.get(*to)?.as_ref()?))
+            };
+            let voter = Voter {
+                same: f64::from(*like) * known,
+                share: f64::from(like.powi(STEEPNESS)),
+                edges: of.edges.iter().filter_map(edge).collect(),
+                tools: places.iter().copied().flatten().collect(),
+            };
+            if !voter.tools.is_empty() {
+                self.voters.push(voter);
+            }
+        }
+        let all: f64 = self.voters.iter().map(|voter| voter.share).sum();
+        for voter in &mut self.voters {
+            voter.share /= all.max(f64::MIN_POSITIVE);
+            let mut distinct = voter.tools.clone();
+            distinct.sort_unstable();
+            distinct.dedup();
+            for place in distinct {
+                self.tools[place as usize].vote += voter.share;
+            }
+        }
+    }
+
+    /// The place of a tool, a new one if need be and there is room.
+    fn place(
+        &mut self,
+        ask: &Ask<'_>,
+        tool: &Arc<Tool>,
+        wish: &[String],
+        scores: &HashMap<String, f64>,
+    ) -> Option<Place> {
+        let name = tool.name.to_string();
+        if let Some(place) = self.places.get(&name) {
+            return Some(*place);
+        }
+        if self.tools.len() >= TOOLS_MAX {
+            return None;
+        }
+        let place = self.tools.len() as Place;
+        let number = self.past.number(&name);
+        let doc = words_of(tool);
+        let pulls: Vec<f64> = wish
+            .iter()
+            .map(|word| {
+                let meant = doc
+                    .get(word)
+                    .map_or(0.0, |weight| weight * ask.found.telling(word) / 4.0);
+                meant + number.map_or(0.0, |number| self.past.pull(word, number))
+            })
+            .collect();
+        let mut name_words = said(&tool.name.tool);
+        name_words.sort();
+        name_words.dedup();
+        self.tools.push(Seen {
+            tool: Arc::clone(tool),
+            number,
+            found: scores.get(&name).copied().unwrap_or(0.0),
+            vote: 0.0,
+            at: middle(&pulls),
+            pulls,
+            stage: words::stage(&tool.name.tool),
+            name: name_words,
+        });
+        self.places.insert(name, place);
+        Some(place)
+    }
+
+    /// What was always done for wishes like this one, and how sure that is; nothing if there were none, or
+    /// different things were done.
+    pub(super) fn habit(&self) -> Option<(&[Place], f64)> {
+        let alike = || self.voters.iter().filter(|voter| voter.same >= SAME_MIN);
+        let first = alike().next()?;
+        let agreed = alike().all(|voter| voter.tools == first.tools);
+        let count = alike().count() as f64;
+        agreed.then(|| {
+            (
+                &first.tools[..],
+                first.same.min(1.0) * count / (count + 1.0),
+            )
+        })
+    }
+
+    /// The place of a tool that is looked at.
+    pub(super) fn find(&self, tool: &Tool) -> Option<Place> {
+        self.places.get(&tool.name.to_string()).copied()
+    }
+
+    pub(super) fn seen(&self, place: Place) -> &Seen {
+        &self.tools[place as usize]
+    }
+
+    /// The tools that are most likely meant, best first.
+    pub(super) fn best(&self, most: usize) -> Vec<Place> {
+        let score = |place: &Place| self.seen(*place).vote + 0.3 * self.seen(*place).found;
+        let mut all: Vec<Place> = (0..self.tools.len() as Place).collect();
+        all.sort_by(|a, b| {
+            let by_name = || self.seen(*a).tool.name.cmp(&self.seen(*b).tool.name);
+            score(b).total_cmp(&score(a)).then_with(by_name)
+        });
+        all.truncate(most);
+        all
+    }
+}
+
+/// Where the weight of many numbers lies, from 0 to 1.
+fn middle(pulls: &[f64]) -> f64 {
+    let all: f64 = pulls.iter().sum();
+    let weighed: f64 = pulls
+        .iter()
+        .enumerate()
+        .map(|(at, pull)| at as f64 * pull)
+        .sum();
+    match all > 0.0 {
+        true => weighed / all / pulls.len().max(1) as f64,
+        false => 0.5,
+    }
+}
+
+/// The words of a tool, each with how much it says of it: as search weighs them.
+fn words_of(tool: &Tool) -> BTreeMap<String, f64> {
+    let mut all: BTreeMap<String, f64> = BTreeMap::new();
+    let mut add = |text: &str, weight: f64| {
+        for word in said(text) {
+            let known = all.entry(word).or_default();
+            *known = (*known + weight).min(3.0);
+        }
+    };
+    add(&tool.name.tool, 3.0);
+    add(tool.title.as_deref().unwrap_or_default(), 1.0);
+    add(tool.description.as_deref().unwrap_or_default(), 1.0);
+    let properties = tool
+        .input_schema
+        .get("properties")
+        .and_then(Value::as_object);
+    for name in properties.into_iter().flat_map(|map| map.keys()) {
+        add(name, 1.0);
+    }
+    all
+}

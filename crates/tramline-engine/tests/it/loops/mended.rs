@@ -1,0 +1,80 @@
+//! Plans that failed and are mended by the agent that called.
+
+use super::{Place, planned, told};
+use serde_json::{Value as Json, json};
+use tramline_core::Value;
+use tramline_engine::Fault;
+use tramline_engine::loop_runner::{By, Response, Standing, Terms};
+
+/// Gives a plan in another process than the one that asked for it.
+async fn submit(place: &Place, handle: &str, plan: Json) -> Result<Response, Fault> {
+    let (plan, terms) = (Value::from(plan), Terms::default());
+    place.runner().submit(handle, &plan, &terms).await
+}
+
+#[tokio::test]
+async fn without_a_model_the_agent_is_asked_to_plan_what_is_left() {
+    let place = Place::new();
+    let request = planned(
+        json!([{"id": "a", "tool": "m:mock_tool_b", "args": {"x": {"n": 7}}},
+        {"id": "b", "tool": "m:broken", "args": {"y": 1}}, {"id": "c", "tool": "m:mock_tool_b", "args": {"x": 3}}]),
+    );
+    let asked = place.runner().run(request).await.unwrap();
+    assert_eq!(asked.standing, Standing::PlanRequest, "{asked:?}");
+    let asked = told(&asked);
+    let asks = &asked["plan_request"];
+    let done = json!([{"id": "a", "tool": "m:mock_tool_b", "output": {"x": {"n": 7}}}]);
+    assert_eq!(asks["done"], done);
+    assert_eq!(asks["failed"][0]["args"], json!({"y": 1}));
+    let error = asks["failed"][0]["error"].as_str().unwrap();
+    assert!(error.contains("the disk is full"), "{error}");
+    assert_eq!(asks["open"]["steps"][0]["id"], "c");
+    let results = asked["data"]["intermediateResults"].as_array().unwrap();
+    assert_eq!(results.len(), 2);
+    let handle = asked["handle"].as_str().unwrap();
+    let nothing = submit(&place, handle, json!([])).await.unwrap();
+    assert_eq!(nothing.standing, Standing::Refused);
+    let lost = json!([{"tool": "m:mock_tool_b", "args": {"x": "$OUTPUT[a].x.m"}}]);
+    let refused = submit(&place, handle, lost).await.unwrap();
+    let says = "step `step_1`: `a` gave nothing at `.x.m`";
+    assert_eq!(refused.problems, [says]);
+    let patch = json!([{"id": "b", "tool": "mock_tool_a", "args": {"foo": "n is $OUTPUT[a].x.n"}},
+        {"id": "c", "tool": "m:mock_tool_b", "args": {"x": ["$OUTPUT[a].x.n", 8]}},
+        {"id": "d", "tool": "m:mock_tool_b", "args": {"x": "$OUTPUT[b].ran"}}]);
+    let done = submit(&place, handle, patch).await.unwrap();
+    assert!(done.success(), "{done:?}");
+    assert_eq!((done.by, done.runs.len()), (Some(By::Agent), 2));
+    let done = told(&done);
+    let context = &done["data"]["context"];
+    assert_eq!(context["c"]["x"], json!([7, 8]));
+    assert_eq!(context["b_2"]["ran"], "A with n is 7", "b is what failed");
+    assert_eq!(context["d"]["x"], "A with n is 7");
+    assert_eq!(place.called().len(), 5);
+}
+
+#[tokio::test]
+async fn a_patch_that_fails_too_ends_it() {
+    let place = Place::new();
+    let request = planned(json!([{"tool": "m:broken"}]));
+    let asked = place.runner().run(request).await.unwrap();
+    let handle = asked.handle.unwrap();
+    let again = json!([{"tool": "m:broken", "args": {"n": 2}}]);
+    let over = submit(&place, &handle, again.clone()).await.unwrap();
+    assert_eq!(over.standing, Standing::Failed, "{over:?}");
+    assert_eq!((over.results.len(), over.runs.len()), (2, 2));
+    assert!(submit(&place, &handle, again).await.is_err());
+}
+
+#[tokio::test]
+async fn what_a_step_gave_is_never_read_as_a_reference() {
+    let place = Place::new();
+    let request = planned(json!([
+        {"id": "a", "tool": "m:mock_tool_b", "args": {"x": {"type": "literal", "value": "$OUTPUT[zzz].q"}}},
+        {"id": "b", "tool": "m:broken"}]));
+    let asked = place.runner().run(request).await.unwrap();
+    let patch = json!([{"id": "c", "tool": "mock_tool_a", "args": {"foo": "$OUTPUT[a].x"}}]);
+    let done = submit(&place, &asked.handle.unwrap(), patch).await.unwrap();
+    assert!(done.success(), "{done:?}");
+    let context = &told(&done)["data"]["context"];
+    assert_eq!(context["c"], json!({"ran": "A with $OUTPUT[zzz].q"}));
+}

@@ -1,0 +1,156 @@
+//! Documents on the disk, edits in their graphs, and expressions tried out.
+
+use super::support::*;
+use axum::http::StatusCode;
+use serde_json::json;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use tramline_engine::Owner;
+use tramline_web::{Files, Studio};
+
+/// One file, in memory.
+struct Paper(Mutex<String>);
+
+impl Files for Paper {
+    fn read(&self, _: &Path) -> Result<(String, bool), String> {
+        Ok((self.0.lock().unwrap().clone(), true))
+    }
+
+    fn write(&self, _: &Path, text: &str) -> Result<(), String> {
+        text.clone_into(&mut self.0.lock().unwrap());
+        Ok(())
+    }
+}
+
+fn opened(paper: &Arc<Paper>) -> axum::Router {
+    let studio = Studio {
+        documents: vec!["/somewhere/judge.yaml".into()],
+        files: Some(Arc::clone(paper) as _),
+        ..Studio::default()
+    };
+    tramline_web::api(&engine(), studio)
+}
+
+#[tokio::test]
+async fn a_document_is_written_back_unless_it_changed_meanwhile() {
+    let paper = Arc::new(Paper(Mutex::new(CHOOSES.to_owned())));
+    let routes = opened(&paper);
+    let (_, tools) = get(&routes, "/api/tools").await;
+    assert_eq!(tools["tools"][0]["document"], "judge.yaml");
+    let (_, about) = get(&routes, "/api/about").await;
+    assert_eq!(about["documents"], true);
+    let (_, all) = get(&routes, "/api/documents").await;
+    let one = &all["documents"][0];
+    assert_eq!(
+        (&one["id"], &one["format"], &one["writable"]),
+        (&json!("judge.yaml"), &json!("yaml"), &json!(true))
+    );
+    let (_, read) = get(&routes, "/api/documents/judge.yaml").await;
+    assert_eq!(read["text"], CHOOSES);
+    let text = CHOOSES.replace("Judges", "Weighs");
+    let put = |hash: &serde_json::Value| {
+        let body = json!({"text": text, "hash": hash});
+        let routes = routes.clone();
+        async move {
+            sent(
+                &routes,
+                "PUT",
+                "/api/documents/judge.yaml",
+                Some(body),
+                Owner::default(),
+            )
+            .await
+        }
+    };
+    let (status, written) = put(&read["hash"]).await;
+    assert_eq!(status, StatusCode::OK, "{written}");
+    assert_eq!(*paper.0.lock().unwrap(), text);
+    let (status, told) = put(&read["hash"]).await;
+    assert_eq!(
+        (status, &told["error"]["kind"]),
+        (StatusCode::CONFLICT, &json!("stale"))
+    );
+    assert_eq!(put(&written["hash"]).await.0, StatusCode::OK);
+    for id in ["other.yaml", "..%2Fjudge.yaml"] {
+        let path = format!("/api/documents/{id}");
+        assert_eq!(get(&routes, &path).await.0, StatusCode::NOT_FOUND, "{id}");
+        let body = json!({"text": "x", "hash": "y"});
+        let (status, _) = sent(&routes, "PUT", &path, Some(body), Owner::default()).await;
+        assert_eq!(status, StatusCode::NOT_FOUND, "{id}");
+    }
+}
+
+#[tokio::test]
+async fn an_edit_is_a_few_patches_and_what_is_wrong_then() {
+    let routes = api(&engine());
+    let edits = json!([{"op": "rename_node", "id": "price", "to": "cost"}]);
+    let body = json!({"text": CHOOSES, "edits": edits});
+    let (status, told) = post(&routes, "/api/edit", body).await;
+    assert_eq!(
+        (status, &told["flaws"]),
+        (StatusCode::OK, &json!([])),
+        "{told}"
+    );
+    let text = told["text"].as_str().unwrap();
+    assert!(
+        text.contains("# What is dear is looked at twice.") && text.contains("{var: cost}"),
+        "{text}"
+    );
+    assert_eq!(told["patches"].as_array().unwrap().len(), 3);
+    let edits = json!([{"op": "disconnect", "from": "price", "to": "way"}]);
+    let (_, told) = post(
+        &routes,
+        "/api/edit",
+        json!({"text": CHOOSES, "edits": edits}),
+    )
+    .await;
+    assert_eq!(told["flaws"][0]["node"], "price", "{told}");
+    let edits = json!([{"op": "remove_node", "id": "nobody"}]);
+    let (status, told) = post(
+        &routes,
+        "/api/edit",
+        json!({"text": CHOOSES, "edits": edits}),
+    )
+    .await;
+    assert_eq!(
+        (status, &told["error"]["kind"]),
+        (StatusCode::UNPROCESSABLE_ENTITY, &json!("refused"))
+    );
+}
+
+#[tokio::test]
+async fn expressions_are_tried_out_on_values_and_on_runs() {
+    let routes = api(&engine());
+    let body = json!({"language": "jsonata", "expression": "a.b + 1", "data": {"a": {"b": 2}}});
+    let (_, told) = post(&routes, "/api/eval", body).await;
+    assert_eq!(
+        (&told["value"], &told["tree"]["children"][0]["value"]),
+        (&json!(3), &json!(2))
+    );
+    let body = json!({"language": "jsonata", "expression": "nothing", "data": {}});
+    let (_, told) = post(&routes, "/api/eval", body).await;
+    assert_eq!(
+        (&told["value"], &told["undefined"]),
+        (&json!(null), &json!(true))
+    );
+    let body = json!({"language": "jsonata", "expression": "1 +", "data": {}});
+    let (status, told) = post(&routes, "/api/eval", body).await;
+    assert_eq!(status, StatusCode::OK);
+    assert!(
+        told["error"]["code"].is_string() && told["error"]["position"].is_number(),
+        "{told}"
+    );
+    let run = started(&routes, "judge", json!({"input": {"total": 60}})).await;
+    let rule = json!({">": [{"var": "price"}, 100]});
+    let body = json!({"language": "jsonlogic", "expression": rule, "run_id": run});
+    let (_, told) = post(&routes, "/api/eval", body).await;
+    assert_eq!(told["value"], true);
+    let text = rule.to_string();
+    let body = json!({"language": "jsonlogic", "expression": text, "run_id": run, "seq": 2});
+    let (_, told) = post(&routes, "/api/eval", body).await;
+    assert_eq!(told["value"], false);
+    let body =
+        json!({"language": "jsonata", "expression": "$executionCount('price')", "run_id": run});
+    let (_, told) = post(&routes, "/api/eval", body).await;
+    assert_eq!(told["value"], 1);
+}

@@ -1,0 +1,215 @@
+//! Texts checked and drawn, workflows listed and run, without a file or a server.
+
+use super::support::*;
+use axum::http::StatusCode;
+use serde_json::json;
+
+#[tokio::test]
+async fn a_text_is_checked_and_its_flaws_name_their_nodes() {
+    let routes = api(&engine());
+    let (status, told) = post(&routes, "/api/check", json!({"text": CHOOSES})).await;
+    assert_eq!((status, &told["flaws"]), (StatusCode::OK, &json!([])));
+    let graph = &told["workflows"][0]["graph"];
+    assert_eq!(
+        (&graph["name"], &told["format"]),
+        (&json!("judge"), &json!("yaml"))
+    );
+    let way = graph["nodes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|node| node["id"] == "way")
+        .unwrap();
+    assert_eq!((&way["kind"], &way["line"]), (&json!("choose"), &json!(11)));
+    let bad = CHOOSES.replace("target: lucky", "target: luky");
+    let (_, told) = post(
+        &routes,
+        "/api/check",
+        json!({"text": bad, "name": "a.yaml"}),
+    )
+    .await;
+    let flaw = &told["flaws"][0];
+    assert_eq!(
+        (&flaw["code"], &flaw["node"], &flaw["workflow"]),
+        (&json!("T0008"), &json!("way"), &json!("judge"))
+    );
+    assert_eq!(
+        (&flaw["severity"], &flaw["line"]),
+        (&json!("error"), &json!(15))
+    );
+    let (status, told) = post(
+        &routes,
+        "/api/check",
+        json!({"text": "x", "format": "prose"}),
+    )
+    .await;
+    assert_eq!(
+        (status, &told["error"]["kind"]),
+        (StatusCode::BAD_REQUEST, &json!("bad_request"))
+    );
+    let (status, told) = post(&routes, "/api/check", json!({"txt": 1})).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(
+        told["error"]["message"].as_str().unwrap().contains("txt"),
+        "{told}"
+    );
+}
+
+#[tokio::test]
+async fn a_procedure_is_drawn() {
+    let routes = api(&engine());
+    let text = "```mermaid\nflowchart LR\nSTART[Ask] -->|go on| END([Done])\n```\n";
+    let (_, told) = post(
+        &routes,
+        "/api/check",
+        json!({"text": text, "name": "ask.md"}),
+    )
+    .await;
+    assert_eq!(told["procedure"]["nodes"][1]["kind"], "terminal");
+    for (kind, has) in [
+        ("svg", "<svg"),
+        ("mermaid", "flowchart LR"),
+        ("dot", "digraph"),
+    ] {
+        let body = json!({"text": text, "as": kind, "name": "ask.md"});
+        let (_, told) = post(&routes, "/api/render", body).await;
+        assert!(told["text"].as_str().unwrap().contains(has), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_workflow_is_rendered_and_what_has_flaws_is_not() {
+    let routes = api(&engine());
+    for (kind, has) in [
+        ("svg", "<svg"),
+        ("mermaid", "flowchart"),
+        ("dot", "digraph"),
+    ] {
+        let body = json!({"text": CHOOSES, "as": kind, "workflow": "judge"});
+        let (_, told) = post(&routes, "/api/render", body).await;
+        assert!(told["text"].as_str().unwrap().contains(has), "{told}");
+    }
+    let (status, told) = post(&routes, "/api/render", json!({"text": "{", "as": "svg"})).await;
+    assert_eq!(
+        (status, &told["error"]["kind"]),
+        (StatusCode::UNPROCESSABLE_ENTITY, &json!("flawed"))
+    );
+    let body = json!({"text": CHOOSES, "as": "svg", "workflow": "other"});
+    assert_eq!(
+        post(&routes, "/api/render", body).await.0,
+        StatusCode::NOT_FOUND
+    );
+}
+
+#[tokio::test]
+async fn schemas_are_there_for_what_has_one() {
+    let routes = api(&engine());
+    for format in ["yaml", "dag", "ir"] {
+        let (status, told) = get(&routes, &format!("/api/schemas/{format}")).await;
+        assert_eq!(status, StatusCode::OK);
+        assert!(told["$schema"].is_string(), "{format}");
+    }
+    assert_eq!(
+        get(&routes, "/api/schemas/sop").await.0,
+        StatusCode::NOT_FOUND
+    );
+}
+
+#[tokio::test]
+async fn a_workflow_is_listed_run_and_drawn() {
+    let engine = engine();
+    let routes = api(&engine);
+    let (_, told) = get(&routes, "/api/tools").await;
+    let tool = &told["tools"][0];
+    assert_eq!(
+        (&tool["name"], &tool["source"]),
+        (&json!("judge"), &json!("document"))
+    );
+    assert_eq!(tool["input_schema"]["required"], json!(["total"]));
+    let run = started(
+        &routes,
+        "judge",
+        json!({"input": {"total": 60}, "session_id": "s1"}),
+    )
+    .await;
+    let (_, one) = get(&routes, &format!("/api/runs/{run}")).await;
+    assert_eq!(
+        (&one["status"], &one["kind"]),
+        (&json!("completed"), &json!("graph"))
+    );
+    assert_eq!(
+        (&one["outcome"]["result"], &one["session_id"]),
+        (&json!("dear"), &json!("s1"))
+    );
+    assert_eq!(one["input"], json!({"total": 60}));
+    let (_, graph) = get(&routes, &format!("/api/runs/{run}/graph")).await;
+    assert_eq!(graph["nodes"].as_array().unwrap().len(), 7);
+    let (_, runs) = get(&routes, "/api/runs").await;
+    assert_eq!(
+        (&runs["runs"][0]["run_id"], &runs["runs"][0]["kind"]),
+        (&json!(run), &json!("graph"))
+    );
+    let (_, events) = asked_text(&routes, &format!("/api/runs/{run}/events?after=2")).await;
+    assert!(
+        events.contains(r#""event":"step_finished","step":2,"node":"price","status":"succeeded""#),
+        "{events}"
+    );
+    assert!(!events.contains("started"), "{events}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_run_is_told() {
+    let routes = api(&engine());
+    let (status, told) = post(&routes, "/api/tools/juge/runs", json!({})).await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+    assert!(
+        told["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("did you mean `judge`?")
+    );
+    let (status, told) = post(&routes, "/api/tools/judge/runs", json!({"input": {}})).await;
+    assert_eq!(
+        (status, &told["error"]["kind"]),
+        (StatusCode::BAD_REQUEST, &json!("refused"))
+    );
+    let (_, about) = get(&routes, "/api/about").await;
+    assert_eq!(
+        (&about["documents"], &about["writable"]),
+        (&json!(false), &json!(false))
+    );
+}
+
+#[tokio::test]
+async fn a_run_can_begin_halted() {
+    let routes = api(&engine());
+    let body = json!({"input": {"total": 1}, "pause_at_start": true,
+        "breakpoints": [{"node": "way", "when": "price = 2"}, {"node": "out", "when": ""}]});
+    let run = started(&routes, "judge", body).await;
+    let (_, one) = get(&routes, &format!("/api/runs/{run}")).await;
+    assert_eq!(
+        (&one["status"], &one["stepping"]),
+        (&json!("paused"), &json!(true))
+    );
+    assert_eq!(
+        one["breakpoints"],
+        json!([{"node": "way", "when": "price = 2"}, {"node": "out"}])
+    );
+}
+
+#[tokio::test]
+async fn places_of_the_page_are_the_page_and_missing_files_are_missing() {
+    let studio = tramline_web::studio();
+    let (status, text) = asked_text(&studio, "/studio/runs/run_1/steps/2").await;
+    assert_eq!(status, StatusCode::OK);
+    assert!(
+        text.contains("<!doctype html>") || text.contains("<!DOCTYPE html>"),
+        "{text}"
+    );
+    assert_eq!(
+        asked_text(&studio, "/studio/assets/none-12345678.js")
+            .await
+            .0,
+        StatusCode::NOT_FOUND
+    );
+}

@@ -1,0 +1,182 @@
+//! What the tests share: an engine, and requests to the API over it.
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
+use http_body_util::BodyExt;
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+use tower::ServiceExt;
+use tramline_core::Value;
+use tramline_core::formats::{Elsewhere, Hint, json_dag, yaml_graph};
+use tramline_core::graph::Graph;
+use tramline_engine::seams::{Callable, Hints};
+use tramline_engine::testing::{FakeTools, MemoryStore};
+use tramline_engine::{Ended, Engine, Options, Owner, Shelf, Start};
+use tramline_web::Studio;
+
+/// The API without documents.
+pub(crate) fn api(engine: &Engine) -> Router {
+    tramline_web::api(engine, Studio::default())
+}
+
+/// A graph that chooses its way by its input.
+pub(crate) const CHOOSES: &str = r#"version: "1"
+server: {name: s, version: "1"}
+tools:
+  # What is dear is looked at twice.
+  - name: judge
+    description: Judges an order.
+    inputSchema: {type: object, properties: {total: {type: number}}, required: [total]}
+    nodes:
+      - {id: in, type: entry, next: price}
+      - {id: price, type: transform, transform: {expr: "$.in.total * 2"}, next: way}
+      - id: way
+        type: switch
+        conditions:
+          - {rule: {">": [{var: price}, 100]}, target: dear}
+          - {rule: {"==": [{var: "$.in.total"}, 7]}, target: lucky}
+          - {target: cheap}
+      - {id: dear, type: transform, transform: {expr: '"dear"'}, next: out}
+      - {id: lucky, type: transform, transform: {expr: '"lucky"'}, next: out}
+      - {id: cheap, type: transform, transform: {expr: '"cheap"'}, next: out}
+      - {id: out, type: exit}
+"#;
+
+/// The graph of [`CHOOSES`].
+pub(crate) fn judge() -> Arc<Graph> {
+    let document = yaml_graph::read(CHOOSES.as_bytes()).unwrap();
+    Arc::clone(&document.workflows[0])
+}
+
+/// Two tasks, the second of which asks first.
+pub(crate) fn graph() -> Arc<Graph> {
+    let tasks = json!({"tasks": [
+        {"id": "look", "tool": "t:look", "arguments": {}},
+        {"id": "act", "tool": "t:look", "arguments": {}, "depends_on": ["look"],
+         "approval": "it costs money"},
+    ]});
+    let hint = Hint {
+        name: "order",
+        elsewhere: Elsewhere::Any,
+        ..Hint::default()
+    };
+    let document = json_dag::read_value(&Value::from(tasks), hint).unwrap();
+    Arc::clone(&document.workflows[0])
+}
+
+/// An engine with one tool and one workflow of a document.
+pub(crate) fn engine() -> Engine {
+    let hints = Hints {
+        read_only: Some(true),
+        ..Hints::default()
+    };
+    let tools = FakeTools::new().tool("t", "look", hints, |arguments| async move { Ok(arguments) });
+    let origin = Value::from(json!({"document": "/somewhere/judge.yaml"}));
+    let shelf = Shelf::new([Callable {
+        graph: judge(),
+        origin,
+    }]);
+    Engine::with_workflows(
+        Arc::new(MemoryStore::new()),
+        Arc::new(tools),
+        Arc::new(shelf),
+        Options::default(),
+    )
+}
+
+/// A run that waits for approval, and its question.
+pub(crate) async fn waiting(engine: &Engine, owner: Option<&str>) -> (String, String) {
+    let mut start = Start::new(graph(), Value::from(json!({})));
+    start.owner = owner.map(Into::into);
+    let handle = engine.start(start).await.unwrap();
+    let run = handle.run.to_string();
+    let Ended::Paused(pauses) = handle.ended().await.unwrap() else {
+        panic!("it did not pause")
+    };
+    let point = tramline_core::ids::Checkpoint {
+        run: run.parse().unwrap(),
+        seq: pauses[0].0,
+    };
+    (run, point.to_string())
+}
+
+/// A request of somebody, and the reply.
+pub(crate) async fn asked(
+    routes: &Router,
+    path: &str,
+    body: Option<Json>,
+    owner: Owner,
+) -> (StatusCode, Json) {
+    sent(routes, "POST", path, body, owner).await
+}
+
+/// A request by another method where there is a body.
+pub(crate) async fn sent(
+    routes: &Router,
+    method: &str,
+    path: &str,
+    body: Option<Json>,
+    owner: Owner,
+) -> (StatusCode, Json) {
+    let mut request = Request::builder().uri(path).header("host", "127.0.0.1:1");
+    let has_body = body.is_some();
+    if has_body {
+        request = request
+            .method(method)
+            .header("content-type", "application/json");
+    }
+    let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
+    let mut request = request.body(body).unwrap();
+    request.extensions_mut().insert(owner);
+    let response = routes.clone().oneshot(request).await.unwrap();
+    let status = response.status();
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    let reply = serde_json::from_slice(&bytes).unwrap_or_default();
+    let method = if has_body { method } else { "GET" };
+    super::contract::hold(method, path, status, &reply);
+    (status, reply)
+}
+
+/// A question of nobody in particular.
+pub(crate) async fn get(routes: &Router, path: &str) -> (StatusCode, Json) {
+    asked(routes, path, None, Owner::default()).await
+}
+
+/// The reply as text.
+pub(crate) async fn asked_text(routes: &Router, path: &str) -> (StatusCode, String) {
+    let request = Request::builder().uri(path).header("host", "localhost");
+    let response = routes
+        .clone()
+        .oneshot(request.body(Body::empty()).unwrap())
+        .await
+        .unwrap();
+    let status = response.status();
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    (status, String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A command of nobody in particular.
+pub(crate) async fn post(routes: &Router, path: &str, body: Json) -> (StatusCode, Json) {
+    asked(routes, path, Some(body), Owner::default()).await
+}
+
+/// A run of a workflow, followed to where it rests.
+pub(crate) async fn started(routes: &Router, name: &str, body: Json) -> String {
+    let (status, told) = post(routes, &format!("/api/tools/{name}/runs"), body).await;
+    assert_eq!(status, StatusCode::CREATED, "{told}");
+    let run = told["run_id"].as_str().unwrap().to_owned();
+    rested(routes, &run).await;
+    run
+}
+
+/// Waits until a run is driven no more.
+pub(crate) async fn rested(routes: &Router, run: &str) -> Json {
+    loop {
+        let (_, one) = get(routes, &format!("/api/runs/{run}")).await;
+        if one["status"] != "running" {
+            return one;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}

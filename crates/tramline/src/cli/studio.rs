@@ -1,0 +1,93 @@
+//! `tramline studio`: documents, runs and questions in a browser, served by this process alone.
+
+use super::serve::{self, Serve};
+use super::{Common, Done, Reach, output};
+use std::io::IsTerminal;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use tramline_mcp::server::Toolset;
+
+/// Open documents, runs and questions in a browser.
+#[derive(clap::Args)]
+pub(super) struct Studio {
+    /// The documents to look at and change
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Serve at this address [default: a free port of this machine alone]
+    #[arg(long, value_name = "ADDR")]
+    http: Option<SocketAddr>,
+    /// What callers must show; needed beyond loopback
+    #[arg(
+        long,
+        env = "TRAMLINE_TOKEN",
+        hide_env_values = true,
+        value_name = "TOKEN"
+    )]
+    token: Option<String>,
+    /// Open the page in the browser, also where nobody seems to look
+    #[arg(long)]
+    open: bool,
+    /// Only print where the page is
+    #[arg(long, conflicts_with = "open")]
+    no_open: bool,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+pub(super) async fn main(common: Common, verb: Studio) -> Done {
+    let json = common.json;
+    let browser = verb.open || (!verb.no_open && is_looked_at());
+    let serve = Serve {
+        files: verb.files,
+        http: Some(verb.http.unwrap_or((Ipv4Addr::LOCALHOST, 0).into())),
+        token: verb.token,
+        token_file: None,
+        sops: Vec::new(),
+        toolsets: vec![Toolset::Graphs],
+        library: true,
+        no_reload: false,
+        metrics: false,
+        reach: verb.reach,
+    };
+    let opened = move |address: SocketAddr| {
+        let url = format!("http://{address}/studio");
+        match json {
+            true => output::line(&serde_json::json!({"status": "serving", "url": url})),
+            false => output::text_line(&format!("the studio is at {url}")),
+        }
+        if browser {
+            open(&url);
+        }
+    };
+    serve::serving(common, serve, Some(Box::new(opened))).await
+}
+
+/// Whether somebody sits before this process with a browser at hand.
+fn is_looked_at() -> bool {
+    let has = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let desktop =
+        cfg!(any(target_os = "macos", windows)) || has("DISPLAY") || has("WAYLAND_DISPLAY");
+    desktop && !has("SSH_CONNECTION") && std::io::stdout().is_terminal()
+}
+
+/// Opens a page in the browser. Where that fails, the address is on the terminal.
+fn open(url: &str) {
+    let (program, before): (&str, &[&str]) = if cfg!(target_os = "macos") {
+        ("open", &[])
+    } else if cfg!(windows) {
+        ("rundll32", &["url.dll,FileProtocolHandler"])
+    } else {
+        ("xdg-open", &[])
+    };
+    let begun = Command::new(program)
+        .args(before)
+        .arg(url)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    if begun.is_err() {
+        output::say("no browser could be opened");
+    }
+}

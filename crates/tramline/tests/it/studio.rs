@@ -1,0 +1,209 @@
+//! The studio as it is opened on documents: runs over the API, what went over the wire, and no
+//! secret anywhere.
+
+use crate::support::Tramline;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+const SECRET: &str = "sk-live-0123456789abcdefXYZ";
+/// Nothing here takes longer, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A studio that is open.
+struct Studio {
+    child: Child,
+    address: String,
+}
+
+impl Studio {
+    fn open(place: &Tramline, files: &[&str]) -> Self {
+        let words = [&["studio", "--no-open", "--json"], files].concat();
+        let mut command = place.command(&words);
+        let command = command.env("TRAMLINE_SETTING_API_TOKEN", SECRET);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        let out = child.stdout.take().unwrap();
+        BufReader::new(out).read_line(&mut line).unwrap();
+        let told: Value = serde_json::from_str(&line).unwrap();
+        let url = told["url"].as_str().unwrap();
+        let address = url
+            .trim_start_matches("http://")
+            .trim_end_matches("/studio");
+        Self {
+            child,
+            address: address.to_owned(),
+        }
+    }
+
+    /// A request with these headers beside the usual ones: the whole answer.
+    fn asked(&self, verb: &str, path: &str, more: &str, body: &str) -> String {
+        let request = format!(
+            "{verb} {path} HTTP/1.1\r\nHost: {}\r\n{more}Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
+            self.address,
+            body.len()
+        );
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    fn api(&self, verb: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
+        let body = body.map(Value::to_string).unwrap_or_default();
+        let answer = self.asked(verb, path, "Content-Type: application/json\r\n", &body);
+        assert!(!answer.contains("0123456789abcdef"), "{answer}");
+        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+        let body = answer.split_once("\r\n\r\n").unwrap().1;
+        (status, serde_json::from_str(body).unwrap_or_default())
+    }
+
+    fn rested(&self, run: &str) -> Value {
+        loop {
+            let (_, one) = self.api("GET", &format!("/api/runs/{run}"), None);
+            if one["status"] != "running" {
+                return one;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Studio {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn document(folder: &std::path::Path) -> String {
+    let path = folder.join("wire.yaml");
+    let text = format!(
+        "version: '1'
+server: {{ name: s, version: '1' }}
+mcpServers:
+  u:
+    command: {}
+tools:
+  - name: wire
+    description: d
+    inputSchema: {{ type: object }}
+    nodes:
+      - {{ id: in, type: entry, next: complain }}
+      - {{ id: complain, type: mcp, server: u, tool: stderr, args: {{ lines: 2 }}, next: echo }}
+      # The name stays in the document.
+      - {{ id: echo, type: mcp, server: u, tool: echo, args: {{ say: 'Bearer ${{settings.API_TOKEN}}' }}, next: out }}
+      - {{ id: out, type: exit }}
+",
+        tramline_unruly::program::unruly().unwrap().display()
+    );
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn what_went_over_the_wire_is_shown_without_secrets() {
+    let place = Tramline::new();
+    let folder = tempfile::tempdir().unwrap();
+    let path = document(folder.path());
+    let studio = Studio::open(&place, &[&path]);
+    let (status, told) = studio.api("POST", "/api/tools/wire/runs", Some(&json!({})));
+    assert_eq!(status, 201, "{told}");
+    let run = told["run_id"].as_str().unwrap().to_owned();
+    let one = studio.rested(&run);
+    assert_eq!(one["status"], "completed", "{one}");
+    let (_, step) = studio.api("GET", &format!("/api/runs/{run}/steps/2"), None);
+    assert_eq!(
+        step["stderr"],
+        json!(["unruly: complaint 0", "unruly: complaint 1"])
+    );
+    let (_, step) = studio.api("GET", &format!("/api/runs/{run}/steps/3"), None);
+    let request = &step["request"];
+    assert_eq!(
+        (&request["kept"], &request["message"]["method"]),
+        (&json!(true), &json!("tools/call"))
+    );
+    let params = &request["message"]["params"];
+    assert_eq!(
+        params["arguments"]["say"], "Bearer [redacted:API_TOKEN]",
+        "{step}"
+    );
+    assert_eq!(
+        params["_meta"]["tramline/idempotency-key"],
+        format!("{run}/3")
+    );
+    assert!(step["response"]["message"]["content"].is_array(), "{step}");
+    for path in ["trace", "export", "at/5", "timeline", "graph", "events"] {
+        assert_eq!(
+            studio
+                .api("GET", &format!("/api/runs/{run}/{path}"), None)
+                .0,
+            200,
+            "{path}"
+        );
+    }
+    let eval = json!({"language": "jsonata", "expression": "echo", "run_id": run});
+    assert_eq!(studio.api("POST", "/api/eval", Some(&eval)).0, 200);
+    drop(studio);
+    // After a restart the request is told as the journal has it, and that is said.
+    let studio = Studio::open(&place, &[&path]);
+    let (_, step) = studio.api("GET", &format!("/api/runs/{run}/steps/3"), None);
+    assert_eq!(step["request"]["kept"], false, "{step}");
+    assert!(step.get("response").is_none());
+}
+
+#[test]
+fn documents_are_edited_in_place_and_run_as_they_are_now() {
+    let place = Tramline::new();
+    let folder = tempfile::tempdir().unwrap();
+    let path = document(folder.path());
+    let studio = Studio::open(&place, &[&path]);
+    let (_, read) = studio.api("GET", "/api/documents/wire.yaml", None);
+    let edits = json!({"text": read["text"], "edits": [{"op": "remove_node", "id": "complain"}]});
+    let (_, edited) = studio.api("POST", "/api/edit", Some(&edits));
+    assert_eq!(edited["flaws"], json!([]), "{edited}");
+    let body = json!({"text": edited["text"], "hash": read["hash"]});
+    assert_eq!(
+        studio.api("PUT", "/api/documents/wire.yaml", Some(&body)).0,
+        200
+    );
+    assert!(
+        std::fs::read_to_string(&path)
+            .unwrap()
+            .contains("# The name stays")
+    );
+    loop {
+        let (_, told) = studio.api("POST", "/api/tools/wire/runs", Some(&json!({})));
+        let one = studio.rested(told["run_id"].as_str().unwrap());
+        assert_eq!(one["status"], "completed", "{one}");
+        if one["steps"] == 3 {
+            break;
+        }
+    }
+}
+
+#[test]
+fn what_pages_from_elsewhere_ask_is_refused() {
+    let place = Tramline::new();
+    let studio = Studio::open(&place, &[]);
+    let refused = |verb: &str, more: &str| {
+        let answer = studio.asked(verb, "/api/check", more, "{\"text\": \"x\"}");
+        answer.split(' ').nth(1).map(str::to_owned)
+    };
+    let json = "Content-Type: application/json\r\n";
+    assert_eq!(refused("POST", json).as_deref(), Some("200"));
+    let foreign = format!("{json}Origin: http://evil.example\r\n");
+    assert_eq!(refused("POST", &foreign).as_deref(), Some("403"));
+    assert_eq!(
+        refused("POST", "Content-Type: text/plain\r\n").as_deref(),
+        Some("403")
+    );
+    assert_eq!(refused("PUT", "").as_deref(), Some("403"));
+    let shown = place.run(&["studio", "--no-open", "--http", "0.0.0.0:0"]);
+    assert_eq!(shown.code(), 2, "{}", shown.err());
+    assert!(shown.err().contains("needs a token"), "{}", shown.err());
+}
