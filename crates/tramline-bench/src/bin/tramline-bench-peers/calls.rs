@@ -79,7 +79,7 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
         Contender::cannot(
             "stepflow",
             Kind::Native,
-            "its MCP plugin answered `error routing component`",
+            "its MCP plugin answered `error routing component` when tried",
         ),
         Contender::new("direct", Kind::Limit, || Ok(vec![direct()?])),
     ];

@@ -80,11 +80,7 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
         Contender::cannot("mcpgraph", Kind::Scripted, "serves standard streams only"),
         Contender::cannot("pflow", Kind::Scripted, "serves standard streams only"),
         Contender::cannot("mcp-hub", Kind::Native, "serves standard streams only"),
-        Contender::cannot(
-            "mcp-agent",
-            Kind::Scripted,
-            "serves HTTP by the SDK that fastmcp stands for",
-        ),
+        Contender::cannot("mcp-agent", Kind::Scripted, "not tried"),
         Contender::cannot("langgraph", Kind::Scripted, "is no MCP server"),
         Contender::cannot("dbos", Kind::Scripted, "is no MCP server"),
         Contender::cannot("stepflow", Kind::Native, "is no MCP server"),

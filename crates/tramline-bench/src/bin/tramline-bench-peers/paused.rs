@@ -61,7 +61,7 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
             script("durable", "langgraph_peer.py")
         }),
         Contender::new("dbos", Kind::Scripted, || script("durable", "dbos_peer.py")),
-        Contender::cannot("stepflow", Kind::Native, "its flows do not wait for people"),
+        Contender::cannot("stepflow", Kind::Native, "not tried"),
         Contender::cannot("mcpgraph", Kind::Scripted, "its graphs do not wait"),
         Contender::cannot("pflow", Kind::Scripted, "its workflows do not wait"),
         Contender::cannot(

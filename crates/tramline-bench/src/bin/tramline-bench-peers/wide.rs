@@ -74,11 +74,15 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
             Kind::Scripted,
             "its graphs go one way at a time",
         ),
-        Contender::cannot("pflow", Kind::Scripted, "its steps are one after the other"),
+        Contender::cannot(
+            "pflow",
+            Kind::Scripted,
+            "only its batches go side by side, which was not tried",
+        ),
         Contender::cannot(
             "stepflow",
             Kind::Native,
-            "its MCP plugin answered `error routing component`",
+            "its MCP plugin answered `error routing component` when tried",
         ),
         Contender::new("direct", Kind::Limit, || {
             at_once(Command::new(&place.echo).arg(echo::STDIO))
