@@ -5,6 +5,8 @@ use crate::{paths, setup, shell};
 use anyhow::{Result, bail, ensure};
 use std::process::Command;
 
+mod peers;
+
 /// What can be measured.
 const SUBJECTS: &[&str] = &[
     "engine",
@@ -16,6 +18,7 @@ const SUBJECTS: &[&str] = &[
     "search",
     "sop",
     "planner",
+    "peers",
 ];
 
 /// Engines that keep checkpoints, which ours is measured next to.
@@ -40,6 +43,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         Some((subject, rest)) if subject == "search" => search(rest),
         Some((subject, rest)) if subject == "sop" => sop(rest),
         Some((subject, rest)) if subject == "planner" => planner(rest),
+        Some((subject, rest)) if subject == "peers" => peers::run(rest),
         Some((other, _)) => bail!("there is nothing called `{other}` to measure; {}", known()),
         None => bail!("name what to measure; {}", known()),
     }

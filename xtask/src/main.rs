@@ -12,6 +12,7 @@ use anyhow::{Result, bail};
 use std::process::ExitCode;
 
 mod bench;
+mod counts;
 mod paths;
 mod schemas;
 mod setup;
@@ -42,8 +43,13 @@ const VERBS: &[Verb] = &[
     Verb {
         name: "bench",
         help: "measure: `bench engine [--json] [PART…]`, `bench expr [--json]`, `bench search [--json] [--calibrate]`\n            \
-               print each figure with its aim",
+               print each figure with its aim; `bench peers [--quick] [--only 1,3] [--render]` writes docs/benchmarks.md",
         run: bench::run,
+    },
+    Verb {
+        name: "counts",
+        help: "hold the instructions of the engine's hot path to their bounds; --write: take them as the new bounds",
+        run: counts::run,
     },
     Verb {
         name: "tidy",

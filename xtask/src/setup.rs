@@ -75,6 +75,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let tools = paths::tools();
     fs::create_dir_all(tools.join("stamps"))
         .with_context(|| format!("making {}", tools.display()))?;
+    // Debian's package: it counts instructions for `cargo xtask counts`.
+    need("valgrind", &["valgrind"])?;
     // Prometheus' own checker of metrics.
     need("promtool", &["prometheus"])?;
     for part in parts() {

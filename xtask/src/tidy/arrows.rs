@@ -167,6 +167,7 @@ const RULES: &[Rule] = &[
     Rule {
         name: "tramline-bench",
         below: &[
+            "tramline-core",
             "tramline",
             "tramline-core",
             "tramline-embed",

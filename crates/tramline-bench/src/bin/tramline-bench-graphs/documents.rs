@@ -8,14 +8,12 @@ use std::path::Path;
 pub(crate) const TRANSFORMS: usize = 100;
 /// How many calls the long chain of calls makes.
 pub(crate) const CALLS: usize = 10;
-/// How many turns the loop takes.
-pub(crate) const TURNS: usize = 1_000;
 
 /// Writes the document that is measured. `echo` is the program of the server that is called.
 pub(crate) fn write(path: &Path, echo: &Path) -> Result<()> {
     let mut text = format!(
         "version: '1.0'\nserver: {{name: bench, version: '1.0.0'}}\n\
-         executionLimits: {{maxNodeExecutions: 100000, maxExecutionTimeMs: 600000}}\n\
+         executionLimits: {{maxNodeExecutions: 10000000, maxExecutionTimeMs: 600000}}\n\
          mcpServers:\n  echo: {{command: '{}', args: [{}]}}\ntools:\n",
         echo.display(),
         super::echo::STDIO

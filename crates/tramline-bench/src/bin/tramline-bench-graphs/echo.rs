@@ -4,51 +4,72 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use std::io::{BufRead, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
 
-/// The argument that makes this program an MCP server with one tool, over standard streams.
+/// The argument that makes this program an MCP server with two tools, over standard streams.
 pub(crate) const STDIO: &str = "echo-stdio";
 /// The argument that makes this program an HTTP server that always says the same.
 pub(crate) const HTTP: &str = "echo-http";
 
-/// Answers every call of `echo` with its arguments.
+/// Answers every call of `echo` with its arguments, and of `sleep` after so many milliseconds.
 pub(crate) fn stdio() -> Result<()> {
-    let (stdin, mut stdout) = (std::io::stdin().lock(), std::io::stdout().lock());
-    for line in stdin.lines() {
+    for line in std::io::stdin().lock().lines() {
         let request: Value = serde_json::from_str(&line?)?;
         let Some(id) = request.get("id") else {
             continue;
         };
-        let result = match request["method"].as_str() {
-            Some("initialize") => json!({
-                "protocolVersion": request["params"]["protocolVersion"],
+        let called = &request["params"];
+        if called["name"] == "sleep" {
+            let (id, ms) = (id.clone(), called["arguments"]["ms"].as_u64().unwrap_or(0));
+            std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(ms));
+                // Whoever asked may be gone.
+                let _ = say(&id, "result", &given(&json!({ "ms": ms })));
+            });
+            continue;
+        }
+        match request["method"].as_str() {
+            Some("initialize") => say(
+                id,
+                "result",
+                &json!({
+                "protocolVersion": called["protocolVersion"],
                 "capabilities": {"tools": {}}, "serverInfo": {"name": "echo", "version": "1"}}),
-            Some("tools/list") => json!({"tools": [{
-                "name": "echo", "description": "Says what it hears.",
-                "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}}]}),
-            Some("tools/call") => {
-                let heard = &request["params"]["arguments"];
-                json!({"content": [{"type": "text", "text": heard.to_string()}], "structuredContent": heard})
-            }
-            Some("ping") => json!({}),
-            _ => {
-                let error = json!({"code": -32601, "message": "no such method"});
-                writeln!(
-                    stdout,
-                    "{}",
-                    json!({"jsonrpc": "2.0", "id": id, "error": error})
-                )?;
-                stdout.flush()?;
-                continue;
-            }
-        };
-        writeln!(
-            stdout,
-            "{}",
-            json!({"jsonrpc": "2.0", "id": id, "result": result})
-        )?;
-        stdout.flush()?;
+            )?,
+            Some("tools/list") => say(
+                id,
+                "result",
+                &json!({"tools": [tool("echo", "n"), tool("sleep", "ms")]}),
+            )?,
+            Some("tools/call") => say(id, "result", &given(&called["arguments"]))?,
+            Some("ping") => say(id, "result", &json!({}))?,
+            _ => say(
+                id,
+                "error",
+                &json!({"code": -32601, "message": "no such method"}),
+            )?,
+        }
     }
     Ok(())
+}
+
+fn tool(name: &str, argument: &str) -> Value {
+    json!({
+        "name": name, "description": "Is measured.", "annotations": {"readOnlyHint": true},
+        "inputSchema": {"type": "object", "properties": {argument: {"type": "number"}}}})
+}
+
+/// The result of a call.
+fn given(value: &Value) -> Value {
+    json!({"content": [{"type": "text", "text": value.to_string()}], "structuredContent": value})
+}
+
+/// One line, whole, whoever else speaks.
+fn say(id: &Value, kind: &str, what: &Value) -> Result<()> {
+    let line = format!("{}\n", json!({"jsonrpc": "2.0", "id": id, kind: what}));
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(line.as_bytes())?;
+    Ok(stdout.flush()?)
 }
 
 /// Answers every request with the same, a thread for each connection.

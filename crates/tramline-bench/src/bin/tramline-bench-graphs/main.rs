@@ -19,6 +19,7 @@ mod echo;
 mod http;
 #[path = "../../report.rs"]
 mod report;
+mod storm;
 mod talk;
 mod turns;
 

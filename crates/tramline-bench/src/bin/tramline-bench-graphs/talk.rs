@@ -46,6 +46,12 @@ impl Talk {
         Ok(talk)
     }
 
+    /// The id of its process.
+    #[allow(dead_code, reason = "not every program that measures looks at it")]
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Asks and waits for the answer.
     pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Result<Value> {
         self.id += 1;
@@ -66,6 +72,31 @@ impl Talk {
                 return Ok(answer["result"].take());
             }
         }
+    }
+
+    /// Asks so many times before it waits for all answers.
+    #[allow(dead_code, reason = "not every program that measures does")]
+    pub(crate) fn ask_many(&mut self, method: &str, params: &Value, times: usize) -> Result<()> {
+        for _ in 0..times {
+            self.id += 1;
+            let request =
+                json!({"jsonrpc": "2.0", "id": self.id, "method": method, "params": params});
+            writeln!(self.stdin, "{request}")?;
+        }
+        let mut answered = 0;
+        while answered < times {
+            self.line.clear();
+            ensure!(
+                self.stdout.read_line(&mut self.line)? > 0,
+                "the server is gone"
+            );
+            let answer: Value = serde_json::from_str(&self.line)?;
+            if answer.get("id").is_some() && answer.get("method").is_none() {
+                ensure!(answer.get("result").is_some(), "{answer}");
+                answered += 1;
+            }
+        }
+        Ok(())
     }
 
     /// Calls a tool with a number and gives the number that came back, and how long it took.

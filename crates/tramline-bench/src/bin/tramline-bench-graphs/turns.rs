@@ -1,6 +1,6 @@
 //! Calls over standard streams, turn about: ours and the other's, of the same document.
 
-use super::documents::{self, CALLS, TRANSFORMS, TURNS};
+use super::documents::{self, CALLS, TRANSFORMS};
 use super::report::{Aim, Report};
 use super::talk::Talk;
 use super::{beside, side_by_side};
@@ -13,6 +13,9 @@ use std::time::Duration;
 const REPEATS: usize = 60;
 /// So often is each long one.
 const LONG_REPEATS: usize = 5;
+
+/// How many turns the loop takes.
+const TURNS: usize = 1_000;
 
 /// The least times of each tool, in microseconds.
 struct Times {

@@ -1,0 +1,153 @@
+//! Workflows that wait for a person: what each takes in memory, and how soon one goes on after a restart.
+
+use crate::place::{Place, Watch, figure, figures};
+use crate::table::{Against, Aim, Contender, Figure, Kind, side_by_side};
+use crate::talk::Talk;
+use crate::{Workload, echo};
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+/// What a paused workflow was given: the least that must be known of it.
+const GIVEN: &str = r#"{"workflow":"asks","input":{"n":1},"waits_at":"ask"}"#;
+/// So many are asked for before answers are read.
+const AT_ONCE: usize = 16;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "10,000 paused workflows",
+    says: "Workflows that wait for a person: what each adds to the memory of the process, how long a process that starts beside \
+           them takes until it is ready, and how long the first one takes to go on. Peers have 2,000 of them, since they take long \
+           to make. The limit is the bare data in memory.",
+    measure,
+};
+
+const MEMORY: [Aim; 1] = [Aim {
+    says: "at least 10x less memory than any peer",
+    against: Against::Peers,
+    times: 10.0,
+}];
+const AHEAD: [Aim; 1] = [Aim {
+    says: "ahead of every peer",
+    against: Against::Peers,
+    times: 1.0,
+}];
+
+fn measure(place: &Place) -> Result<Vec<Value>> {
+    let document = document(place)?;
+    let (ours, theirs) = (place.pick(2_000, 10_000), place.pick(200, 2_000));
+    let names = [
+        Figure::less("memory for each", "bytes", &MEMORY),
+        Figure::less("restart until ready", "ms", &AHEAD),
+        Figure::less("first one goes on", "ms", &AHEAD),
+    ];
+    let script = |venv: &str, script: &str| {
+        let dir = place.fresh()?;
+        let command = |what: &str| {
+            let mut command = place.python(venv, script)?;
+            command.arg(what).arg(dir.path()).arg(theirs.to_string());
+            Ok::<_, anyhow::Error>(command)
+        };
+        let bytes = figure(&figures(&command("paused")?)?, "paused_bytes")?;
+        let began = Instant::now();
+        let first = figure(&figures(&command("go_on")?)?, "first_ms")?;
+        let whole = began.elapsed().as_secs_f64() * 1e3;
+        Ok(vec![bytes, whole - first, first])
+    };
+    let all = vec![
+        Contender::new("Tramline", Kind::Ours, || served(place, &document, ours)),
+        Contender::new("langgraph", Kind::Scripted, || {
+            script("durable", "langgraph_peer.py")
+        }),
+        Contender::new("dbos", Kind::Scripted, || script("durable", "dbos_peer.py")),
+        Contender::cannot("stepflow", Kind::Native, "not tried"),
+        Contender::cannot("mcpgraph", Kind::Scripted, "its graphs do not wait"),
+        Contender::cannot("pflow", Kind::Scripted, "its workflows do not wait"),
+        Contender::cannot(
+            "mcp-agent",
+            Kind::Scripted,
+            "waits durably only with Temporal",
+        ),
+        Contender::cannot("fastmcp", Kind::Scripted, "has no workflows"),
+        Contender::new("the bare data", Kind::Limit, || {
+            Ok(vec![GIVEN.len() as f64])
+        }),
+    ];
+    Ok(side_by_side(&names, all, place.pick(1, 2)))
+}
+
+fn served(place: &Place, document: &Path, count: usize) -> Result<Vec<f64>> {
+    let data = place.fresh()?;
+    let start = || -> Result<Talk> {
+        let mut command = Command::new(place.ours("tramline")?);
+        command
+            .arg("serve")
+            .arg(document)
+            .args(["--toolsets", "graphs,debug", "--data-dir"])
+            .arg(data.path());
+        Talk::start(&mut command)
+    };
+    let mut talk = start()?;
+    let watch = Watch::over(talk.process());
+    let call = json!({"name": "asks", "arguments": {"n": 1}});
+    let waits = talk.ask("tools/call", &call)?;
+    let waiting = &waits["structuredContent"]["error"]["waiting"][0];
+    let checkpoint = waiting["checkpoint_id"].as_str();
+    let checkpoint = checkpoint.with_context(|| format!("{waits}"))?.to_owned();
+    // What is allocated once is there before the count begins.
+    pause(&mut talk, &call, 500)?;
+    let before = resident(talk.process())?;
+    pause(&mut talk, &call, count)?;
+    let each = (resident(talk.process())? - before) / count as f64;
+    drop((talk, watch));
+    let began = Instant::now();
+    let mut talk = start()?;
+    let _watch = Watch::over(talk.process());
+    talk.ask("tools/list", &json!({}))?;
+    let restart = began.elapsed();
+    let began = Instant::now();
+    let answer = json!({"checkpoint_id": checkpoint, "answer": "proceed"});
+    let done = talk.ask(
+        "tools/call",
+        &json!({"name": "run_answer", "arguments": answer}),
+    )?;
+    let first = began.elapsed();
+    ensure!(done["isError"] != true, "{done}");
+    Ok(vec![
+        each,
+        restart.as_secs_f64() * 1e3,
+        first.as_secs_f64() * 1e3,
+    ])
+}
+
+fn pause(talk: &mut Talk, call: &Value, count: usize) -> Result<()> {
+    for _ in 0..count / AT_ONCE {
+        talk.ask_many("tools/call", call, AT_ONCE)?;
+    }
+    Ok(())
+}
+
+/// What a process has in memory, in bytes.
+fn resident(process: u32) -> Result<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|rest| rest.split_whitespace().next());
+    Ok(kib.context("no such figure")?.parse::<f64>()? * 1024.0)
+}
+
+fn document(place: &Place) -> Result<PathBuf> {
+    let text = format!(
+        "version: '1.0'\nserver: {{name: bench, version: '1.0.0'}}\n\
+         mcpServers: {{echo: {{command: {:?}, args: [{}]}}}}\n\
+         tools:\n  - name: asks\n    description: Measured.\n    inputSchema: {{type: object}}\n    nodes:\n\
+         \x20     - {{id: entry, type: entry, next: ask}}\n\
+         \x20     - {{id: ask, type: mcp, server: echo, tool: echo, approval: true, args: {{n: $.entry.n}}, next: exit}}\n\
+         \x20     - {{id: exit, type: exit}}\n",
+        place.echo.display().to_string(),
+        echo::STDIO
+    );
+    let path = place.dir.path().join("asks.yaml");
+    std::fs::write(&path, text)?;
+    Ok(path)
+}

@@ -1,0 +1,133 @@
+//! Where everybody's programs lie, and how long one may take.
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+/// So long may one turn of a peer take; what is not done by then is told as that.
+pub(crate) const TURN_S_MAX: u64 = 90;
+
+/// The programs.
+pub(crate) struct Place {
+    /// Where peers are installed.
+    pub(crate) peers: PathBuf,
+    /// Where what is written goes.
+    pub(crate) dir: tempfile::TempDir,
+    /// The barest MCP server there can be: this program.
+    pub(crate) echo: PathBuf,
+    /// Whether the small version is run.
+    pub(crate) quick: bool,
+}
+
+impl Place {
+    pub(crate) fn new(peers: PathBuf, quick: bool) -> Result<Self> {
+        // Beside the peers: what is measured should be the disk, and not a temporary one in memory.
+        let dir = tempfile::tempdir_in(&peers)?;
+        let echo = std::env::current_exe()?;
+        Ok(Self {
+            peers,
+            dir,
+            echo,
+            quick,
+        })
+    }
+
+    /// A number for the small version, or for the whole one.
+    pub(crate) fn pick<T>(&self, quick: T, full: T) -> T {
+        if self.quick { quick } else { full }
+    }
+
+    /// One of our own programs.
+    pub(crate) fn ours(&self, name: &str) -> Result<PathBuf> {
+        let path = self.echo.with_file_name(name);
+        ensure!(path.is_file(), "`{name}` is not built");
+        Ok(path)
+    }
+
+    /// A new directory of its own.
+    pub(crate) fn fresh(&self) -> Result<tempfile::TempDir> {
+        Ok(tempfile::tempdir_in(self.dir.path())?)
+    }
+
+    /// `python` of a virtual environment with a script of ours.
+    pub(crate) fn python(&self, venv: &str, script: &str) -> Result<Command> {
+        let python = self.peers.join("venvs").join(venv).join("bin/python");
+        ensure!(python.is_file(), "could not be installed");
+        let mut command = Command::new(python);
+        command.arg(scripts().join(script));
+        Ok(command)
+    }
+
+    /// A program of an npm package.
+    pub(crate) fn node(&self, main: &str) -> Result<Command> {
+        let main = self.peers.join("node_modules").join(main);
+        ensure!(main.is_file(), "could not be installed");
+        let mut command = Command::new("node");
+        command.arg(main);
+        Ok(command)
+    }
+
+    /// A program that `cargo install` built.
+    pub(crate) fn cargo(&self, name: &str) -> Result<PathBuf> {
+        let path = self.peers.join("cargo/bin").join(name);
+        ensure!(path.is_file(), "could not be installed");
+        Ok(path)
+    }
+}
+
+/// The scripts that use peers as their documentation says.
+fn scripts() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("peers")
+}
+
+/// The same command, ended when it takes too long.
+fn within(command: &Command) -> Command {
+    let mut within = Command::new("timeout");
+    within
+        .arg("--signal=KILL")
+        .arg(TURN_S_MAX.to_string())
+        .arg(command.get_program())
+        .args(command.get_args());
+    within
+}
+
+/// Ends a process that takes too long, unless it is dropped before.
+pub(crate) struct Watch(#[allow(dead_code, reason = "its end is what is heard")] Sender<()>);
+
+impl Watch {
+    pub(crate) fn over(process: u32) -> Self {
+        let (sender, ended) = channel();
+        std::thread::spawn(move || {
+            let waited = ended.recv_timeout(Duration::from_secs(TURN_S_MAX));
+            if waited == Err(RecvTimeoutError::Timeout) {
+                // It may be gone by now.
+                let _ = Command::new("kill")
+                    .args(["-KILL", &process.to_string()])
+                    .status();
+            }
+        });
+        Self(sender)
+    }
+}
+
+/// Runs a program to its end and reads the figures in the last line that it printed.
+pub(crate) fn figures(command: &Command) -> Result<Value> {
+    let done = within(command).stdin(Stdio::null()).output()?;
+    let said = String::from_utf8_lossy(&done.stderr);
+    if done.status.code().is_none_or(|code| code == 137) {
+        bail!("not done within {TURN_S_MAX} s");
+    }
+    ensure!(done.status.success(), "{}", said.trim());
+    let text = String::from_utf8_lossy(&done.stdout);
+    let last = text.trim().lines().last().unwrap_or_default();
+    serde_json::from_str(last).with_context(|| format!("no figures in {text}{said}"))
+}
+
+/// One figure of several.
+pub(crate) fn figure(figures: &Value, name: &str) -> Result<f64> {
+    let found = figures[name].as_f64();
+    found.with_context(|| format!("no {name} in {figures}"))
+}

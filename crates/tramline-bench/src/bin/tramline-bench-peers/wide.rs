@@ -1,0 +1,137 @@
+//! How wide a run goes.
+
+use crate::place::{Place, Watch, figure, figures};
+use crate::start::{fastmcp, hub};
+use crate::table::{Against, Aim, Contender, Figure, Kind, side_by_side};
+use crate::talk::Talk;
+use crate::{Workload, echo, ours};
+use anyhow::{Result, ensure};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Instant;
+
+const WIDTH: usize = 50;
+const SLEEP_MS: u64 = 50;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "50 parallel calls of 50 ms",
+    says: "Fifty calls at once, each of which takes 50 ms: the ideal is 50 ms. Beside it the same calls, made directly. In \
+           langgraph and dbos nodes sleep in the process and no server is called.",
+    measure,
+};
+
+const AIMS: [Aim; 2] = [
+    Aim {
+        says: "within 1.05x of the ideal",
+        against: Against::Number(SLEEP_MS as f64),
+        times: 1.0 / 1.05,
+    },
+    Aim {
+        says: "ahead of every peer",
+        against: Against::Peers,
+        times: 1.0,
+    },
+];
+
+fn measure(place: &Place) -> Result<Vec<Value>> {
+    let document = document(place)?;
+    let names = [Figure::less("fifty calls", "ms", &AIMS)];
+    let script = |venv: &str, script: &str| {
+        let dir = place.fresh()?;
+        let mut command = place.python(venv, script)?;
+        command.arg("wide").arg(dir.path()).arg("1");
+        command.arg(&place.echo).arg(echo::STDIO);
+        Ok(vec![figure(&figures(&command)?, "wide_ms")?])
+    };
+    let all = vec![
+        Contender::new("Tramline", Kind::Ours, || {
+            let mut talk = Talk::start(&mut ours(place, &document)?)?;
+            let _watch = Watch::over(talk.process());
+            best(|| {
+                let began = Instant::now();
+                let done = talk.ask("tools/call", &json!({"name": "wide", "arguments": {}}))?;
+                ensure!(done["isError"] != true, "{done}");
+                Ok(began.elapsed().as_secs_f64() * 1e3)
+            })
+        }),
+        Contender::new("langgraph", Kind::Scripted, || {
+            script("durable", "langgraph_peer.py")
+        }),
+        Contender::new("dbos", Kind::Scripted, || script("durable", "dbos_peer.py")),
+        Contender::new("mcp-agent", Kind::Scripted, || {
+            script("mcpagent", "mcp_agent_peer.py")
+        }),
+        Contender::new("fastmcp (proxy)", Kind::Scripted, || {
+            at_once(&mut fastmcp(place)?)
+        }),
+        Contender::new("mcp-hub (proxy)", Kind::Native, || {
+            at_once(&mut hub(place)?)
+        }),
+        Contender::cannot(
+            "mcpgraph",
+            Kind::Scripted,
+            "its graphs go one way at a time",
+        ),
+        Contender::cannot(
+            "pflow",
+            Kind::Scripted,
+            "only its batches go side by side, which was not tried",
+        ),
+        Contender::cannot(
+            "stepflow",
+            Kind::Native,
+            "its MCP plugin answered `error routing component` when tried",
+        ),
+        Contender::new("direct", Kind::Limit, || {
+            at_once(Command::new(&place.echo).arg(echo::STDIO))
+        }),
+    ];
+    Ok(side_by_side(&names, all, place.pick(2, 5)))
+}
+
+/// All calls are asked for before the first answer is read.
+fn at_once(command: &mut Command) -> Result<Vec<f64>> {
+    let mut talk = Talk::start(command)?;
+    let _watch = Watch::over(talk.process());
+    talk.ask("tools/list", &json!({}))?;
+    let call = json!({"name": "sleep", "arguments": {"ms": SLEEP_MS}});
+    best(|| {
+        let began = Instant::now();
+        talk.ask_many("tools/call", &call, WIDTH)?;
+        Ok(began.elapsed().as_secs_f64() * 1e3)
+    })
+}
+
+/// The best of three; the first one warms up.
+fn best(mut turn: impl FnMut() -> Result<f64>) -> Result<Vec<f64>> {
+    turn()?;
+    let mut best = f64::INFINITY;
+    for _ in 0..3 {
+        best = best.min(turn()?);
+    }
+    Ok(vec![best])
+}
+
+fn document(place: &Place) -> Result<PathBuf> {
+    let names: Vec<String> = (0..WIDTH).map(|at| format!("s{at}")).collect();
+    let mut text = format!(
+        "version: '1.0'\nserver: {{name: bench, version: '1.0.0'}}\nmcpServers: {{u: {{command: {:?}, args: [{}]}}}}\n\
+         tools:\n  - name: wide\n    description: Measured.\n    inputSchema: {{type: object}}\n    nodes:\n\
+         \x20     - {{id: entry, type: entry, next: [{}]}}\n",
+        place.echo.display().to_string(),
+        echo::STDIO,
+        names.join(", ")
+    );
+    for name in &names {
+        writeln!(
+            text,
+            "      - {{id: {name}, type: mcp, server: u, tool: sleep, next: all, args: {{ms: {SLEEP_MS}}}}}"
+        )?;
+    }
+    text.push_str("      - {id: all, type: transform, join: all, next: exit, transform: {expr: '{ \"n\": 1 }'}}\n      - {id: exit, type: exit}\n");
+    let path = place.dir.path().join("wide.yaml");
+    std::fs::write(&path, text)?;
+    Ok(path)
+}

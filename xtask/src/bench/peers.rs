@@ -1,0 +1,134 @@
+//! `cargo xtask bench peers`: Tramline and its peers at the same work in one run, and the page that tells of it.
+//!
+//! The peers come from their registries, at the versions that are named here. What was measured is kept as
+//! data, and `docs/benchmarks.md` is made of that: no figure on it is typed by hand.
+
+use crate::{paths, shell};
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+mod chart;
+mod install;
+mod machine;
+mod page;
+
+/// What was asked for.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Wish {
+    quick: bool,
+    render: bool,
+    only: Option<String>,
+}
+
+/// Installs, builds, measures and writes the page.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let wish = wish(arguments)?;
+    let bench = paths::target().join("bench");
+    let kept = bench.join("peers.json");
+    if !wish.render {
+        std::fs::create_dir_all(&bench)?;
+        let versions = install::all(&bench)?;
+        build()?;
+        let found = measure(&bench, &wish, versions)?;
+        std::fs::write(&kept, serde_json::to_string_pretty(&found)?)?;
+    }
+    let found = paths::read(&kept).context("nothing was measured yet; leave --render out")?;
+    let found: Value = serde_json::from_str(&found)?;
+    println!("{}", page::verdict(&found));
+    if wish.only.is_some() {
+        println!("only a part was measured: the page stays as it is");
+        return Ok(());
+    }
+    write(&found)
+}
+
+fn wish(arguments: &[String]) -> Result<Wish> {
+    let mut wish = Wish::default();
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--quick" => wish.quick = true,
+            "--render" => wish.render = true,
+            "--only" => {
+                let numbers = arguments.next();
+                wish.only = Some(
+                    numbers
+                        .context("--only names workloads: --only 1,3")?
+                        .clone(),
+                );
+            }
+            _ => {
+                bail!("`{argument}` is not known here; --quick, --only 1,3 and --render are")
+            }
+        }
+    }
+    Ok(wish)
+}
+
+/// One by one: built together they would share features, and the binary be another one.
+fn build() -> Result<()> {
+    for what in [
+        "--package tramline",
+        "--package tramline-bench --no-default-features --features graphs --bin tramline-bench-peers",
+        "--package tramline-bench --no-default-features --features control --bin tramline-bench-ours",
+    ] {
+        let mut build = shell::cargo(&["build", "--quiet", "--release"]);
+        shell::run(build.args(what.split_whitespace()))?;
+    }
+    Ok(())
+}
+
+fn measure(bench: &Path, wish: &Wish, versions: Value) -> Result<Value> {
+    let machine = machine::describe(bench);
+    let mut command = Command::new(paths::target().join("release/tramline-bench-peers"));
+    command.arg("--peers").arg(bench);
+    if wish.quick {
+        command.arg("--quick");
+    }
+    if let Some(only) = &wish.only {
+        command.args(["--only", only]);
+    }
+    let done = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()?;
+    if !done.status.success() {
+        bail!("the measuring ended with {}", done.status);
+    }
+    let mut found: Value = serde_json::from_slice(&done.stdout)?;
+    found["machine"] = machine;
+    found["versions"] = versions;
+    found["date"] = json!(machine::today()?);
+    Ok(found)
+}
+
+/// Writes the page and its picture.
+fn write(found: &Value) -> Result<()> {
+    let docs = paths::root().join("docs");
+    let picture: PathBuf = docs.join("images/benchmarks.svg");
+    std::fs::create_dir_all(docs.join("images"))?;
+    std::fs::write(&picture, chart::draw(found))?;
+    let path = docs.join("benchmarks.md");
+    let before = std::fs::read_to_string(&path).unwrap_or_else(|_| page::FRAME.to_owned());
+    std::fs::write(&path, page::fill(&before, found)?)?;
+    println!("written: {}", path.display());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wishes_are_read() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let given = wish(&words("--quick --only 1,3")).unwrap();
+        assert_eq!(given.only.as_deref(), Some("1,3"));
+        assert!(given.quick && !given.render);
+        for bad in ["--only", "--slow"] {
+            assert!(wish(&words(bad)).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The picture of the page: for the first figure of each work, how many times worse than ours everybody is.
+
+use super::page::{times, worse};
+use serde_json::Value;
+use std::fmt::Write as _;
+
+const WIDTH: f64 = 860.0;
+const LEFT: f64 = 160.0;
+const ROW: f64 = 17.0;
+const HEAD: f64 = 26.0;
+/// The powers of ten at the ends of the scale; what is beyond them stands at the end.
+const POWERS: (i32, i32) = (-2, 5);
+
+/// An SVG that needs nothing else and is read in light and dark.
+pub(super) fn draw(found: &Value) -> String {
+    let mut rows = String::new();
+    let mut y = 34.0;
+    for workload in found["workloads"].as_array().into_iter().flatten() {
+        let figure = &workload["figures"][0];
+        let cells = figure["cells"].as_array().into_iter().flatten();
+        let bars: Vec<(&str, &str, f64)> = cells
+            .filter_map(|cell| {
+                Some((
+                    cell["who"].as_str()?,
+                    cell["kind"].as_str()?,
+                    worse(figure, cell)?,
+                ))
+            })
+            .collect();
+        if bars.is_empty() {
+            continue;
+        }
+        y += HEAD;
+        let title = format!("{}: {}", text(&workload["name"]), text(&figure["name"]));
+        let _ = writeln!(
+            rows,
+            "<text class=\"head\" x=\"8\" y=\"{:.0}\">{}</text>",
+            y - 8.0,
+            escaped(&title)
+        );
+        for (who, kind, ratio) in bars {
+            rows.push_str(&bar(y, who, kind, ratio));
+            y += ROW;
+        }
+    }
+    let height = y + 12.0;
+    let mut lines = String::new();
+    for power in POWERS.0..=POWERS.1 {
+        let x = place(10f64.powi(power));
+        let _ = writeln!(
+            lines,
+            "<line class=\"grid\" x1=\"{x:.1}\" y1=\"26\" x2=\"{x:.1}\" y2=\"{:.0}\"/><text class=\"tick\" x=\"{x:.1}\" y=\"20\">{}</text>",
+            height - 8.0,
+            times(Some(10f64.powi(power)))
+        );
+    }
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH:.0} {height:.0}\" role=\"img\" \
+         aria-label=\"How many times worse than Tramline each peer is, on a logarithmic scale\">\n{STYLE}{lines}{rows}</svg>\n"
+    )
+}
+
+const STYLE: &str = "<style>text{font:12px sans-serif;fill:#57606a}.head{font-weight:bold;fill:#24292f}.tick{text-anchor:middle;font-size:10px}\
+.who{text-anchor:end}.grid{stroke:#8c959f;stroke-opacity:.35}.scripted{fill:#bf8700}.native{fill:#8250df}.limit{fill:#8c959f}\
+@media(prefers-color-scheme:dark){text{fill:#9da7b3}.head{fill:#e6edf3}}</style>\n";
+
+fn bar(y: f64, who: &str, kind: &str, ratio: f64) -> String {
+    let (one, here) = (place(1.0), place(ratio));
+    let (from, width) = (one.min(here), (here - one).abs().max(1.0));
+    let middle = y + 9.0;
+    format!(
+        "<text class=\"who\" x=\"{:.0}\" y=\"{middle:.0}\">{}</text><rect class=\"{kind}\" x=\"{from:.1}\" y=\"{y:.0}\" width=\"{width:.1}\" height=\"11\"/>\
+         <text x=\"{:.1}\" y=\"{middle:.0}\">{}</text>\n",
+        LEFT - 10.0,
+        escaped(who),
+        one.max(here) + 5.0,
+        times(Some(ratio))
+    )
+}
+
+/// Where a ratio stands on the scale.
+fn place(ratio: f64) -> f64 {
+    let (least, most) = (f64::from(POWERS.0), f64::from(POWERS.1));
+    let power = ratio.log10().clamp(least, most);
+    LEFT + (power - least) / (most - least) * (WIDTH - LEFT - 70.0)
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('`', "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn everybody_with_a_figure_has_a_bar() {
+        let found = json!({"workloads": [{"name": "A & B", "figures": [{"name": "time", "less": true, "cells": [
+            {"who": "Tramline", "kind": "ours", "samples": [2.0]},
+            {"who": "other", "kind": "scripted", "samples": [200.0]},
+            {"who": "bare", "kind": "limit", "samples": [1.0]},
+            {"who": "none", "kind": "native", "samples": []}]}]}]});
+        let svg = draw(&found);
+        assert_eq!(svg.matches("<rect").count(), 2, "{svg}");
+        assert!(svg.contains("A &amp; B") && svg.contains("100x") && svg.contains("0.50x"));
+    }
+}

@@ -1,0 +1,139 @@
+//! Brings the peers from their registries, once: a stamp says what was brought.
+//!
+//! A peer that cannot be brought is told, and the others are measured without it.
+
+use crate::shell;
+use anyhow::{Result, bail};
+use serde_json::{Map, Value, json};
+use std::path::Path;
+use std::process::Command;
+
+/// Who comes from npm.
+const NPM: &[(&str, &str)] = &[("mcpgraph", "0.1.23")];
+
+/// Who comes from PyPI, each group in an environment of its own, since they need different versions of the same.
+const PYTHON: &[(&str, &[&str])] = &[
+    (
+        "durable",
+        &[
+            "langgraph==1.2.20",
+            "langgraph-checkpoint-sqlite==3.1.2",
+            "dbos==3.3.0",
+        ],
+    ),
+    ("fastmcp", &["fastmcp==4.1.2"]),
+    ("pflow", &["pflow-cli==0.16.0"]),
+    // It does not run over the second version of the SDK, which it does not refuse either.
+    ("mcpagent", &["mcp-agent==0.2.6", "mcp==1.30.0"]),
+    (
+        "stepflow",
+        &["stepflow-orchestrator==0.13.0", "stepflow-py==0.13.0"],
+    ),
+];
+
+/// Who comes from crates.io, with the arguments that it is built with.
+const CARGO: &[(&str, &str, &[&str])] = &[
+    ("mcp-hub", "0.3.0", &[]),
+    (
+        "mcp-proxy",
+        "0.6.0",
+        &["--no-default-features", "--features", "protocol-2026-07-28"],
+    ),
+];
+
+/// Brings everybody and says which versions were asked for.
+pub(super) fn all(bench: &Path) -> Result<Value> {
+    let mut versions = Map::new();
+    let mut add = |name: &str, version: &str, done: Result<()>| {
+        let told = match done {
+            Ok(()) => version.to_owned(),
+            Err(error) => {
+                eprintln!("{name}: {error:#}");
+                format!("{version} could not be installed")
+            }
+        };
+        versions.insert(name.to_owned(), json!(told));
+    };
+    for (name, version) in NPM {
+        add(name, version, npm(bench, name, version));
+    }
+    for (venv, packages) in PYTHON {
+        let done = once(bench, venv, &packages.join("\n"), || {
+            python(bench, venv, packages)
+        });
+        let said = done.as_ref().map_err(ToString::to_string).err();
+        for package in *packages {
+            let (name, version) = package.split_once("==").unwrap_or((package, ""));
+            let done = said
+                .clone()
+                .map_or(Ok(()), |said| Err(anyhow::anyhow!(said)));
+            add(name, version, done);
+        }
+    }
+    for (name, version, extra) in CARGO {
+        let stamp = format!("{version} {}", extra.join(" "));
+        let done = once(bench, name, &stamp, || cargo(bench, name, version, extra));
+        add(name, version, done);
+    }
+    Ok(Value::Object(versions))
+}
+
+/// Does what brings something, unless its stamp says that it is there.
+fn once(bench: &Path, name: &str, stamp: &str, bring: impl FnOnce() -> Result<()>) -> Result<()> {
+    let stamps = bench.join("stamps");
+    std::fs::create_dir_all(&stamps)?;
+    let path = stamps.join(name);
+    if std::fs::read_to_string(&path).is_ok_and(|found| found == stamp) {
+        return Ok(());
+    }
+    bring()?;
+    std::fs::write(&path, stamp)?;
+    Ok(())
+}
+
+fn npm(bench: &Path, name: &str, version: &str) -> Result<()> {
+    once(bench, name, version, || {
+        let installed = bench.join("node_modules").join(name).join("package.json");
+        let there = std::fs::read_to_string(&installed).unwrap_or_default();
+        if there.contains(&format!("\"version\": \"{version}\"")) {
+            return Ok(());
+        }
+        let what = ["install", "--no-audit", "--no-fund", "--prefix"];
+        let package = format!("{name}@{version}");
+        shell::run(Command::new("npm").args(what).arg(bench).arg(package))
+    })
+}
+
+fn python(bench: &Path, venv: &str, packages: &[&str]) -> Result<()> {
+    let dir = bench.join("venvs").join(venv);
+    shell::run(
+        Command::new("python3")
+            .args(["-m", "venv", "--clear"])
+            .arg(&dir),
+    )?;
+    let pip = "-m pip install --quiet --disable-pip-version-check";
+    shell::run(
+        Command::new(dir.join("bin/python"))
+            .args(pip.split_whitespace())
+            .args(packages),
+    )
+}
+
+fn cargo(bench: &Path, name: &str, version: &str, extra: &[&str]) -> Result<()> {
+    let root = bench.join("cargo");
+    // From elsewhere: inside, the workspace's own settings would count.
+    let done = shell::run(
+        shell::cargo(&["install", "--quiet", "--locked", "--version", version, name])
+            .args(extra)
+            .arg("--root")
+            .arg(&root)
+            .arg("--target-dir")
+            .arg(bench.join("cargo-build"))
+            .current_dir(bench),
+    );
+    match done {
+        Ok(()) if root.join("bin").join(name).is_file() => Ok(()),
+        Ok(()) => bail!("it brought no program of that name"),
+        Err(error) => Err(error),
+    }
+}
