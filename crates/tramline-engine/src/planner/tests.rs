@@ -195,7 +195,7 @@ fn the_past_votes_and_makes_surer() {
     assert!(after.confidence > before.confidence, "{before:?} {after:?}");
     assert_eq!(after.reasons[0].vote, 1.0);
     let why = after.reasons[0].why.join(" ");
-    assert!(why.contains("3 of the 3 nearest precedents"), "{why}");
+    assert!(why.contains("3 of the 3 nearest past runs"), "{why}");
     assert!(after.links[0].why.contains("100 %"), "{after:?}");
 }
 

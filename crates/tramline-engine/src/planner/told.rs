@@ -164,7 +164,7 @@ fn reason(ask: &Ask<'_>, scene: &Scene<'_>, draft: &Draft, ids: &[Str], at: usiz
         let count = scene.voters.iter().filter(has).count();
         let share = (vote * 100.0).round();
         why.push(format!(
-            "used in {count} of the {} nearest precedents ({share} % of their votes)",
+            "used in {count} of the {} nearest past runs ({share} % of their votes)",
             scene.voters.len()
         ));
     }
@@ -199,7 +199,7 @@ fn link(ids: &[Str], from: usize, to: usize, because: &Because) -> Link {
         Because::Gives(names) => format!("gives {}", names.join(", ")),
         Because::Usual(share) => {
             let share = (share * 100.0).round();
-            format!("waited for in {share} % of the precedents that have both")
+            format!("waited for in {share} % of the past runs that have both")
         }
         Because::Said => "wished for in this order".to_owned(),
     };

@@ -42,7 +42,7 @@ fn a_similar_intent_is_planned_from_the_past() {
     let sure = |plan: &Value| plan["confidence"].as_f64().unwrap();
     assert!(sure(&after) > sure(&before), "{before} {after}");
     let why = after["nodes"][0]["why"].to_string();
-    assert!(why.contains("past executions"), "{after}");
+    assert!(why.contains("past runs"), "{after}");
     assert!(
         after["edges"][0]["why"].as_str().unwrap().contains('%'),
         "{after}"
