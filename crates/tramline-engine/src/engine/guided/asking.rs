@@ -148,6 +148,16 @@ impl Engine {
         Ok(run)
     }
 
+    /// Whether a question was taken back: then the call is a new one.
+    pub(super) async fn is_withdrawn(&self, question: &Question) -> Result<bool, Fault> {
+        let row = self.0.store.row(&question.run).await?;
+        if !row.is_some_and(|row| row.head.status == Status::Aborted) {
+            return Ok(false);
+        }
+        let loaded = self.load(&question.run).await?;
+        Ok(matches!(&loaded.run.outcome, Some(Outcome::Aborted { by, .. }) if by == CONVERSATION))
+    }
+
     async fn appears(&self, run: &RunId) -> Result<(), Fault> {
         let mut changes = self.0.store.changes();
         loop {

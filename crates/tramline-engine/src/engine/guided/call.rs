@@ -68,7 +68,9 @@ impl Engine {
         let same = |it: &ToolCalled| it.tool == pass.tool && it.arguments == pass.arguments;
         let asked = |walk: &Walk| Question::of(walk, |it| it.run.is_some() && same(it));
         // The same call comes back to its question, also if that was answered meanwhile.
-        if let Some(question) = self.walk(id, asked).await? {
+        if let Some(question) = self.walk(id, asked).await?
+            && !self.is_withdrawn(&question).await?
+        {
             return Ok(Went::Asks(self.ask(id, question, call.origin).await?));
         }
         // Nobody knows whether the same call happened, if it left before without an end.
