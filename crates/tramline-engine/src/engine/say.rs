@@ -12,7 +12,7 @@ use crate::seams::{Append, AppendError, Head, Hold};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use tramline_core::ids::RunId;
+use tramline_core::ids::{RunId, Seq};
 use tramline_core::journal::{self, Entry, Event};
 use tramline_core::run::Run;
 
@@ -91,12 +91,13 @@ impl Engine {
             observer.learnt(&run, &entries);
         }
         drop(entries);
+        let mut seen = run.seq;
         while began.elapsed() < OVERTAKEN_MAX {
             if run.outcome.is_some() {
                 return Err(over(&run));
             }
             let entry = Entry {
-                seq: run.seq + 1,
+                seq: seen + 1,
                 at_ms: clock::now_ms(),
                 event: event(&run)?,
             };
@@ -105,7 +106,7 @@ impl Engine {
             journal::encode(&entry, &mut body)?;
             let append = Append {
                 run: id.clone(),
-                seen: run.seq,
+                seen,
                 last: entry.seq,
                 body,
                 head,
@@ -122,7 +123,8 @@ impl Engine {
                     return Ok(());
                 }
                 Err(AppendError::Moved { .. } | AppendError::Elsewhere { .. }) => {
-                    self.catch_up(&mut run).await?;
+                    let is_end = matches!(entry.event, Event::Finished { .. });
+                    seen = self.stands_at(&mut run, is_end).await?;
                 }
                 Err(AppendError::Store(fault)) => return Err(fault.into()),
             }
@@ -130,6 +132,20 @@ impl Engine {
         Err(Fault::Refused(format!(
             "{id} moves on too fast to be reached; try again"
         )))
+    }
+
+    /// Where a run stands now. Whoever ends it need not know how it came there, only that it has not
+    /// ended: reading what was appended takes longer than some runs hold still.
+    async fn stands_at(&self, run: &mut Run, is_end: bool) -> Result<Seq, Fault> {
+        if is_end {
+            tokio::time::sleep(BETWEEN_TRIES).await;
+            let row = self.0.store.row(&run.id).await?;
+            if let Some(row) = row.filter(|row| !row.head.status.is_over()) {
+                return Ok(row.last);
+            }
+        }
+        self.catch_up(run).await?;
+        Ok(run.seq)
     }
 
     /// Applies what was appended since, without folding the whole journal anew.
