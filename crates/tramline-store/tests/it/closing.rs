@@ -14,7 +14,8 @@ async fn queued_appends_are_finished() {
     let store = Sqlite::open(dir.path()).unwrap();
     let mut answered = 0;
     for n in 0..300 {
-        let append = store.append(chunk(&run(n), 0, vec![0; 1_000]));
+        // Too large to be written where it is brought.
+        let append = store.append(chunk(&run(n), 0, vec![0; 70_000]));
         // Looks at it once, so that it is queued, and stops waiting.
         answered += usize::from(timeout(Duration::ZERO, append).await.is_ok());
     }
