@@ -17,8 +17,8 @@ mod edges;
 mod fields;
 mod found;
 pub(crate) mod literals;
+mod near;
 mod past;
-mod rank;
 mod scene;
 mod signs;
 mod told;
@@ -26,8 +26,8 @@ mod weights;
 mod words;
 
 pub use found::{Found, HITS};
+pub use near::near;
 pub use past::{PRECEDENTS_MAX, Past, Precedent};
-pub use rank::{near, rank};
 pub use signs::{SIGNS, Signs};
 
 use candidates::all;
