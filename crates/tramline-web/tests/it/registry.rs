@@ -3,11 +3,9 @@
 use super::support::*;
 use axum::http::StatusCode;
 use serde_json::json;
-use std::sync::Arc;
-use tramline_core::Value;
-use tramline_engine::seams::{Callable, Hints};
-use tramline_engine::testing::{FakeSealer, FakeTools, MemoryStore};
-use tramline_engine::{Engine, Options, Pattern, Policy, Settings, Shelf};
+use tramline_engine::seams::Hints;
+use tramline_engine::testing::FakeTools;
+use tramline_engine::{Engine, Pattern, Policy};
 
 const SECRET: &str = "s3cr3t-of-the-shop";
 
@@ -35,23 +33,11 @@ fn shop() -> Engine {
     for number in 0..150 {
         tools = tools.tool("many", &format!("tool_{number:03}"), looks, echo);
     }
-    let kept = Arc::new(MemoryStore::new());
-    let secret = ("TRAMLINE_SETTING_SHOP_KEY".to_owned(), SECRET.to_owned());
-    let settings =
-        Settings::new(Arc::clone(&kept) as _, Arc::new(FakeSealer(3)), [secret]).unwrap();
-    let options = Options {
-        settings: Some(settings),
-        policy: Policy {
-            ask: vec![Pattern::parse("builtin:http").unwrap()],
-            deny: Vec::new(),
-        },
-        ..Options::default()
+    let policy = Policy {
+        ask: vec![Pattern::parse("builtin:http").unwrap()],
+        deny: Vec::new(),
     };
-    let shelf = Shelf::new([Callable {
-        graph: judge(),
-        origin: Value::Null,
-    }]);
-    Engine::with_workflows(kept, Arc::new(tools), Arc::new(shelf), options)
+    secretive(tools, &[("SHOP_KEY", SECRET)], policy)
 }
 
 #[tokio::test]
