@@ -1,6 +1,6 @@
 //! What one node costs in the engine.
 
-use crate::place::{Place, Watch, figure, figures};
+use crate::place::{Place, figure, figures, talk_to};
 use crate::table::{Against, Aim, Contender, Figure, Kind, side_by_side};
 use crate::talk::Talk;
 use crate::{Workload, document, documents, ours};
@@ -80,8 +80,7 @@ pub(crate) fn mcpgraph(place: &Place, document: &Path) -> Result<Command> {
 }
 
 fn per_node(mut command: Command, repeats: usize) -> Result<Vec<f64>> {
-    let mut talk = Talk::start(&mut command)?;
-    let _watch = Watch::over(talk.process());
+    let (mut talk, _watch) = talk_to(&mut command)?;
     let long = 1 + documents::TRANSFORMS;
     let one = least(&mut talk, "transforms_1", (1, 2), repeats)?;
     let many = least(

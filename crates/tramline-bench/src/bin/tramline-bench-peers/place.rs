@@ -1,5 +1,6 @@
 //! Where everybody's programs lie, and how long one may take.
 
+use crate::talk::Talk;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -92,6 +93,14 @@ fn within(command: &Command) -> Command {
         .arg(command.get_program())
         .args(command.get_args());
     within
+}
+
+/// Starts a server over its standard streams, watches over it and shakes hands with it.
+pub(crate) fn talk_to(command: &mut Command) -> Result<(Talk, Watch)> {
+    let mut talk = Talk::spawn(command)?;
+    let watch = Watch::over(talk.process());
+    talk.greet()?;
+    Ok((talk, watch))
 }
 
 /// Ends a process that takes too long, unless it is dropped before.
