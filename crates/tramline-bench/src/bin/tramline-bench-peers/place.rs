@@ -21,10 +21,12 @@ pub(crate) struct Place {
     pub(crate) echo: PathBuf,
     /// Whether the small version is run.
     pub(crate) quick: bool,
+    /// Whether n8n was asked for.
+    pub(crate) n8n: bool,
 }
 
 impl Place {
-    pub(crate) fn new(peers: PathBuf, quick: bool) -> Result<Self> {
+    pub(crate) fn new(peers: PathBuf, quick: bool, n8n: bool) -> Result<Self> {
         // Beside the peers: what is measured should be the disk, and not a temporary one in memory.
         let dir = tempfile::tempdir_in(&peers)?;
         let echo = std::env::current_exe()?;
@@ -33,6 +35,7 @@ impl Place {
             dir,
             echo,
             quick,
+            n8n,
         })
     }
 
@@ -60,6 +63,13 @@ impl Place {
         let mut command = Command::new(python);
         command.arg(scripts().join(script));
         Ok(command)
+    }
+
+    /// A script of ours that needs no packages.
+    pub(crate) fn script(&self, script: &str) -> Command {
+        let mut command = Command::new("python3");
+        command.arg(scripts().join(script));
+        command
     }
 
     /// A program of an npm package.
