@@ -11,6 +11,13 @@ program = Path(sys.executable).parent / "pflow"
 env = {**os.environ, "HOME": str(folder), "PFLOW_MAX_NODE_VISITS": "1000000", "PFLOW_TELEMETRY": "0"}
 
 
+def fail(done):
+    """Ends with the first of its words that tell of an error."""
+    lines = [line.strip() for line in f"{done.stdout}\n{done.stderr}".splitlines() if line.strip()]
+    told = [line for line in lines if "failed" in line.lower() or "error" in line.lower()]
+    sys.exit(f"pflow: {' '.join((told or lines)[:3])}")
+
+
 def chain(length):
     """Code nodes one after the other, each of which adds one."""
     text = "# Chain\n\nAdds one again and again.\n\n## Steps\n"
@@ -38,7 +45,7 @@ def took(text):
     began = time.perf_counter()
     done = subprocess.run([program, path, "--no-cache", "-p"], env=env, capture_output=True, text=True)
     if done.returncode != 0:
-        sys.exit(f"pflow: {done.stdout}{done.stderr}"[-500:])
+        fail(done)
     return time.perf_counter() - began
 
 
@@ -85,12 +92,12 @@ def first_goes_on():
     done = subprocess.run([program, path, "-p"], env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     token = re.search(r"Resume token: (\S+)", done.stdout + done.stderr)
     if not token:
-        sys.exit(f"pflow: {done.stdout}{done.stderr}"[-500:])
+        fail(done)
     began = time.perf_counter()
     command = [program, "resume", token[1], "--approve", "yes"]
     done = subprocess.run(command, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
-        sys.exit(f"pflow: {done.stdout}{done.stderr}"[-500:])
+        fail(done)
     return (time.perf_counter() - began) * 1e3
 
 
@@ -100,7 +107,7 @@ def add_server(command):
     config = json.dumps({"mcpServers": {"bench": {"command": name, "args": arguments}}})
     done = subprocess.run([program, "mcp", "add", config], env=env, capture_output=True, text=True)
     if done.returncode != 0:
-        sys.exit(f"pflow: {done.stdout}{done.stderr}"[-500:])
+        fail(done)
 
 
 if workload == "nodes":
