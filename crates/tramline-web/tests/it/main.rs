@@ -5,6 +5,7 @@ mod contract;
 mod editing;
 mod files;
 mod past;
+mod registry;
 mod studio;
 mod support;
 
