@@ -7,8 +7,8 @@ import { mermaid } from "./mermaid";
 import { svg } from "./svg";
 import type { NodeState } from "./view";
 
-/** Below the buttons, and never larger than drawn. */
-export const FIT = { maxZoom: 1, padding: { top: "56px", x: "4%", bottom: "4%" } } as const;
+/** With a little room around it, and never larger than drawn. */
+export const FIT = { maxZoom: 1, padding: 0.05 };
 
 type Props = {
   graph: Graph;
