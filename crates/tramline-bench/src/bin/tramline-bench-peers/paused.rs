@@ -12,12 +12,14 @@ use std::time::Instant;
 
 /// What a paused workflow was given: the least that must be known of it.
 const GIVEN: &str = r#"{"workflow":"asks","input":{"n":1},"waits_at":"ask"}"#;
+/// So many are made before the count begins, by peers as many as are counted.
+const BEFORE: usize = 2_500;
 /// So many are asked for before answers are read.
 const AT_ONCE: usize = 16;
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "10,000 paused workflows",
-    says: "Workflows that wait for a person: what each adds to the memory of the process, how long a process that starts beside \
+    says: "Workflows that wait for a person: what each adds to the memory of the process once there are many, how long a process that starts beside \
            them takes until it is ready, and how long the first one takes to go on. A peer makes as many of them as it can in 30 \
            seconds. pflow has no process for a workflow that waits: to go on is to start one. The limit is the bare data in memory.",
     measure,
@@ -105,8 +107,8 @@ fn served(place: &Place, document: &Path, count: usize) -> Result<Vec<f64>> {
     let waiting = &waits["structuredContent"]["error"]["waiting"][0];
     let checkpoint = waiting["checkpoint_id"].as_str();
     let checkpoint = checkpoint.with_context(|| format!("{waits}"))?.to_owned();
-    // What is allocated once is there before the count begins.
-    pause(&mut talk, &call, 500)?;
+    // What is kept up to a bound is there before the count begins.
+    pause(&mut talk, &call, BEFORE)?;
     let before = resident(talk.process())?;
     pause(&mut talk, &call, count)?;
     let each = (resident(talk.process())? - before) / count as f64;
