@@ -1,5 +1,6 @@
 //! Requests whose right plans are known: which are asked, and which are past.
 
+use crate::vectors::Vectors;
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
@@ -8,11 +9,12 @@ use std::sync::Arc;
 use tramline_core::Str;
 use tramline_core::ids::ToolName;
 use tramline_engine::learnt::keepable;
-use tramline_engine::planner::{
-    Ask, Found, HITS, Past, Plan, Precedent, Signs, propose, weigh_all,
-};
+use tramline_engine::planner::{Ask, Found, Past, Plan, Precedent, Signs, propose, weigh_all};
 use tramline_engine::seams::{Hints, Tool};
-use tramline_engine::search::{Card, Index, Kind, fingerprint};
+use tramline_engine::search::{Card, Index, Kind, Vector, fingerprint};
+
+/// So many requests for one tool each are taken: all of them would outweigh those for several.
+const SINGLE_MAX: usize = 1_800;
 
 /// A request with its right plan.
 #[derive(Clone)]
@@ -28,6 +30,8 @@ pub(crate) struct Set {
     pub(crate) name: &'static str,
     tools: HashMap<String, Arc<Tool>>,
     index: Index,
+    /// What texts mean; nothing where tools are found by words alone.
+    meanings: HashMap<String, Vector>,
     /// Those that are held out.
     pub(crate) asked: Vec<Case>,
     /// The others, in an order that follows from their texts.
@@ -61,7 +65,9 @@ impl Set {
             tools: names(&value["gold"]),
             edges: BTreeSet::new(),
         });
-        Self::new(name, &tools, Vec::new(), cases.collect())
+        let mut set = Self::new(name, &tools, Vec::new(), cases.collect())?;
+        set.past.truncate(SINGLE_MAX);
+        Ok(set)
     }
 
     fn new(
@@ -82,16 +88,50 @@ impl Set {
             name,
             tools: by_name,
             index,
+            meanings: HashMap::new(),
             asked,
             past,
         })
     }
 
+    /// Every text whose meaning is compared.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = String> {
+        let cards = self.tools.values();
+        let cards = cards.map(|tool| Card::of_tool(Kind::Tool, tool).text());
+        let cases = self.asked.iter().chain(&self.past);
+        cards.chain(cases.flat_map(|case| Found::texts(&case.text)))
+    }
+
+    /// The same with tools that are found by what they mean, too.
+    pub(crate) fn with_meaning(&self, vectors: &Vectors) -> Result<Self> {
+        let mut index = Index::new();
+        for tool in self.tools.values() {
+            let card = Card::of_tool(Kind::Tool, tool);
+            let vector = vectors.of(&card);
+            index.put(card, vector.as_ref())?;
+        }
+        let texts = self.texts();
+        let known = texts.filter_map(|text| {
+            let vector = vectors.get(&text)?.clone();
+            Some((text, vector))
+        });
+        Ok(Self {
+            name: self.name,
+            meanings: known.collect(),
+            tools: self.tools.clone(),
+            index,
+            asked: self.asked.clone(),
+            past: self.past.clone(),
+        })
+    }
+
     fn with<T>(&self, case: &Case, past: &Past, give: impl FnOnce(&Ask<'_>) -> T) -> T {
         let lookup = |name: &str| self.tools.get(name).map(Arc::clone);
-        let hits = self.index.search(&case.text, None, HITS).into_iter();
-        let hits = hits.filter_map(|hit| Some((lookup(&hit.id)?, hit.score)));
-        let found = Found::new(&case.text, hits.collect(), &self.index, lookup);
+        let texts = Found::texts(&case.text).into_iter();
+        let meanings: Vec<_> = texts
+            .map(|text| self.meanings.get(&text).cloned())
+            .collect();
+        let found = Found::new(&case.text, &meanings, &self.index, lookup);
         give(&Ask {
             wish: &case.text,
             context: None,
@@ -112,9 +152,10 @@ impl Set {
         self.with(case, past, weigh_all)
     }
 
-    /// The best tools by words, in the order of their rank.
+    /// The best tools, in the order of their rank.
     pub(crate) fn top(&self, case: &Case, most: usize) -> Vec<Str> {
-        let hits = self.index.search(&case.text, None, most).into_iter();
+        let meaning = self.meanings.get(&case.text);
+        let hits = self.index.search(&case.text, meaning, most).into_iter();
         hits.map(|hit| hit.id).collect()
     }
 }
