@@ -184,7 +184,7 @@ pub fn propose(ask: &Ask<'_>) -> Plan {
         .iter()
         .map(|one| (&one.tools[..], one.share))
         .collect();
-    if let Some(nearest) = choose(&plans) {
+    if let Some(nearest) = choose(&plans, !scene.voters.is_empty()) {
         weighed[..=nearest].rotate_right(1);
     }
     let was_said = |one: &Weighed| one.tools == said;

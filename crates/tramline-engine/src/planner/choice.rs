@@ -5,17 +5,23 @@
 
 /// So many of the likeliest plans are looked at.
 const LOOKED_AT: usize = 100;
-/// What tools in common count, next to a plan that is the very same.
+/// What a plan that is the very same counts.
+const EXACT: f64 = 1.0;
+/// The same where the past has voted: then whole plans are known.
+const EXACT_VOTED: f64 = 2.0;
+/// What tools in common count.
 const NODES: f64 = 1.0;
 /// What pairs of neighbours in common count.
 const EDGES: f64 = 1.0;
 
 /// The place of the plan that comes nearest to all, of plans with their shares, the likeliest first.
-pub fn choose<T: PartialEq>(plans: &[(&[T], f64)]) -> Option<usize> {
+/// Whether the past has voted for some of them makes a plan that is right as a whole worth more.
+pub fn choose<T: PartialEq>(plans: &[(&[T], f64)], voted: bool) -> Option<usize> {
+    let exact = if voted { EXACT_VOTED } else { EXACT };
     let plans = &plans[..plans.len().min(LOOKED_AT)];
     let worth = |one: &[T]| -> f64 {
         let each = plans.iter();
-        each.map(|(other, share)| share * nearness(one, other))
+        each.map(|(other, share)| share * nearness(one, other, exact))
             .sum()
     };
     let mut best: Option<(usize, f64)> = None;
@@ -28,9 +34,9 @@ pub fn choose<T: PartialEq>(plans: &[(&[T], f64)]) -> Option<usize> {
     best.map(|(at, _)| at)
 }
 
-fn nearness<T: PartialEq>(one: &[T], other: &[T]) -> f64 {
+fn nearness<T: PartialEq>(one: &[T], other: &[T], exact: f64) -> f64 {
     if one == other {
-        return 1.0 + NODES + EDGES;
+        return exact + NODES + EDGES;
     }
     let shared = one.iter().filter(|tool| other.contains(tool)).count();
     let nodes = 2.0 * shared as f64 / (one.len() + other.len()).max(1) as f64;
@@ -47,14 +53,14 @@ mod tests {
     #[test]
     fn a_likely_plan_is_taken_and_a_doubtful_one_gives_way_to_what_many_share() {
         let sure: [(&[u8], f64); 3] = [(&[1], 0.9), (&[2, 3], 0.05), (&[3, 2], 0.05)];
-        assert_eq!(choose(&sure), Some(0));
+        assert_eq!(choose(&sure, false), Some(0));
         let open: [(&[u8], f64); 4] = [
             (&[9], 0.28),
             (&[1, 2], 0.24),
             (&[1, 2, 3], 0.24),
             (&[1, 2, 4], 0.24),
         ];
-        assert_eq!(choose(&open), Some(1));
-        assert_eq!(choose::<u8>(&[]), None);
+        assert_eq!(choose(&open, false), Some(1));
+        assert_eq!(choose::<u8>(&[], false), None);
     }
 }

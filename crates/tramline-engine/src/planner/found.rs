@@ -30,6 +30,8 @@ pub struct Found {
     /// Whether the tools were found by what they mean, too.
     pub(super) meant: bool,
     telling: HashMap<String, f64>,
+    /// By word of a name, how much it tells.
+    names: HashMap<String, f64>,
 }
 
 /// A clause of a wish.
@@ -69,10 +71,20 @@ impl Found {
             let telling = index.telling(&word);
             (word, telling)
         });
+        let tools: Vec<_> = hits.take(HITS).collect();
+        let clauses: Vec<Clause> = clauses.collect();
+        let looked_at = tools.iter().map(|(tool, _)| tool);
+        let looked_at = looked_at.chain(clauses.iter().flat_map(Clause::tools));
+        let names = looked_at.flat_map(|tool| said(&tool.name.tool));
+        let names = names.map(|word| {
+            let telling = index.telling(&word);
+            (word, telling)
+        });
         Self {
             telling: telling.collect(),
-            tools: hits.take(HITS).collect(),
-            clauses: clauses.collect(),
+            names: names.collect(),
+            tools,
+            clauses,
             meant: meaning(0).is_some(),
         }
     }
@@ -92,9 +104,21 @@ impl Found {
         Self::new(wish, &[], &index, lookup)
     }
 
+    /// How much a word of a tool's name tells; a usual word's worth where nobody knows.
+    pub(super) fn usual(&self, word: &str) -> f64 {
+        self.names.get(word).copied().unwrap_or(3.0)
+    }
+
     /// How much a word of the wish tells.
     pub(super) fn telling(&self, word: &str) -> f64 {
         self.telling.get(word).copied().unwrap_or(0.0)
+    }
+}
+
+impl Clause {
+    fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        let hits = self.hits.iter().take(1).map(|(tool, _)| tool);
+        hits.chain(self.best.iter().map(|(tool, _)| tool))
     }
 }
 
@@ -109,10 +133,7 @@ fn clause(
     let hits: Vec<(Arc<Tool>, f32)> = hits
         .filter_map(|hit| Some((lookup(&hit.id)?, hit.score)))
         .collect();
-    let by_words = match meaning {
-        None => None,
-        Some(_) => Some(index.search(&bare, None, SPOKEN_OF)),
-    };
+    let by_words = meaning.map(|_| index.search(&bare, None, SPOKEN_OF));
     let spoken: Vec<Arc<Tool>> = match by_words {
         Some(hits) => hits.iter().filter_map(|hit| lookup(&hit.id)).collect(),
         None => hits

@@ -48,6 +48,17 @@ pub(super) struct Seen {
     pub(super) stage: u8,
     /// The words of its name, sorted.
     pub(super) name: Vec<String>,
+    /// How much of what its name tells the wish says, from 0 to 1.
+    pub(super) named: f64,
+    /// Whether it says that it needs to know which one.
+    pub(super) by_id: bool,
+}
+
+impl Seen {
+    /// How well it was found for the clause that speaks most of it.
+    pub(super) fn fit(&self) -> f64 {
+        self.fits.iter().copied().fold(0.0, f64::max)
+    }
 }
 
 /// A past precedent that votes, its tools as places.
@@ -203,6 +214,8 @@ impl<'a> Scene<'a> {
             at: middle(&pulls),
             pulls,
             stage: words::stage(&tool.name.tool),
+            named: named(ask.found, &name_words, wish),
+            by_id: words::by_id(tool),
             name: name_words,
         });
         self.places.insert(name, place);
@@ -235,7 +248,10 @@ impl<'a> Scene<'a> {
 
     /// The tools that are most likely meant, best first.
     pub(super) fn best(&self, most: usize) -> Vec<Place> {
-        let score = |place: &Place| self.seen(*place).vote + 0.3 * self.seen(*place).found;
+        let score = |place: &Place| {
+            let seen = self.seen(*place);
+            seen.vote + 0.3 * seen.found + 0.15 * seen.fit()
+        };
         let mut all: Vec<Place> = (0..self.tools.len() as Place).collect();
         all.sort_by(|a, b| {
             let by_name = || self.seen(*a).tool.name.cmp(&self.seen(*b).tool.name);
@@ -244,6 +260,18 @@ impl<'a> Scene<'a> {
         all.truncate(most);
         all
     }
+}
+
+/// How much of what a name tells is said in a wish.
+fn named(found: &Found, name: &[String], wish: &[String]) -> f64 {
+    let telling = |word: &&String| found.usual(word);
+    let said = name.iter().filter(|word| wish.contains(word));
+    let said: f64 = said.map(|word| telling(&word)).sum();
+    said / name
+        .iter()
+        .map(|word| telling(&word))
+        .sum::<f64>()
+        .max(f64::MIN_POSITIVE)
 }
 
 /// How much each clause tells of all that the wish tells.

@@ -8,7 +8,7 @@ use super::scene::{Place, Scene, Seen};
 use super::weights::{BY_MEANING, BY_WORDS, Weights};
 
 /// How many signs there are.
-pub const SIGNS: usize = 31;
+pub const SIGNS: usize = 34;
 /// What a tool without votes counts as, so that one is not the end of a plan.
 const VOTE_FLOOR: f64 = 0.02;
 /// The same of a length that no past plan has.
@@ -169,12 +169,15 @@ fn signs(scene: &Scene<'_>, ballot: &Ballot, plan: &[Place], by_clauses: &[Place
         (count - scene.clauses.len() as f64).abs(),
         order.overlap,
         clauses_met(scene, &seen),
-        seen.iter().map(|one| best_fit(one)).sum(),
-        seen.iter().map(|one| best_fit(one)).fold(1.0, f64::min),
+        seen.iter().map(|one| one.fit()).sum(),
+        least(Seen::fit),
         clauses_led(scene, &seen),
         seen.iter().map(|one| (1.0 + one.rank as f64).ln()).sum(),
         order.spoken / count,
         seen.iter().map(|one| one.found * one.found).sum(),
+        seen.iter().map(|one| one.named).sum(),
+        least(|one| one.named),
+        unled(&seen),
     ]
 }
 
@@ -194,8 +197,16 @@ fn clauses_led(scene: &Scene<'_>, seen: &[&Seen]) -> f64 {
         .sum()
 }
 
-fn best_fit(seen: &Seen) -> f64 {
-    seen.fits.iter().copied().fold(0.0, f64::max)
+/// How many tools need to know which one and have none before them that could tell: one that finds,
+/// or one of the same name in part.
+fn unled(seen: &[&Seen]) -> f64 {
+    let leads = |one: &Seen, to: &Seen| {
+        one.stage == 0 || one.name.iter().any(|word| to.name.contains(word))
+    };
+    let each = seen.iter().enumerate();
+    let open =
+        each.filter(|(at, one)| one.by_id && !seen[..*at].iter().any(|before| leads(before, one)));
+    open.count() as f64
 }
 
 /// Which clause speaks most of a tool, from 0 to 1.

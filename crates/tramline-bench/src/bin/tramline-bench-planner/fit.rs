@@ -25,7 +25,7 @@ const RIDGE: f64 = 0.004;
 /// The plans of one request, as numbers, and which of them is right.
 struct Sample {
     plans: Vec<[f32; SIGNS]>,
-    right: Option<usize>,
+    right: Vec<usize>,
     trust: f64,
 }
 
@@ -72,7 +72,13 @@ pub(crate) fn print(name: &str, sets: &[&Set]) {
 }
 
 fn sample(case: &Case, (plans, trust): (Vec<(Vec<Str>, Signs)>, f64)) -> (Vec<Vec<Str>>, Sample) {
-    let right = plans.iter().position(|(tools, _)| *tools == case.tools);
+    let same = |tools: &Vec<Str>| match case.ordered {
+        true => *tools == case.tools,
+        false => {
+            tools.len() == case.tools.len() && case.tools.iter().all(|tool| tools.contains(tool))
+        }
+    };
+    let right = (0..plans.len()).filter(|at| same(&plans[*at].0)).collect();
     let (tools, signs): (Vec<_>, Vec<Signs>) = plans.into_iter().unzip();
     let sample = Sample {
         plans: signs
@@ -88,7 +94,8 @@ fn sample(case: &Case, (plans, trust): (Vec<(Vec<Str>, Signs)>, f64)) -> (Vec<Ve
 impl Trial {
     /// Tells how good plans are: the best that there is among them, the likeliest, and the one that is chosen.
     fn tell(&self, weights: &[f64; SIZE], scale: &[f64; SIZE]) {
-        let (mut top, mut likely, mut chosen) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut top, mut likely) = (Vec::new(), Vec::new());
+        let mut chosen = Vec::new();
         for (case, plans, sample) in self.cases.iter().filter(|(_, plans, _)| !plans.is_empty()) {
             let shares = sample.shares(weights, scale);
             let mut order: Vec<usize> = (0..plans.len()).collect();
@@ -105,13 +112,14 @@ impl Trial {
             };
             top.extend(plans.iter().map(|plan| of(plan)).max_by(better));
             likely.extend(order.first().map(|at| of(&plans[*at])));
-            chosen.extend(choose(&listed).map(|at| of(listed[at].0)));
+            chosen.extend(choose(&listed, sample.trust > 0.0).map(|at| of(listed[at].0)));
         }
-        for (what, all) in [
+        let known = [
             ("best there is", top),
             ("likeliest", likely),
             ("chosen", chosen),
-        ] {
+        ];
+        for (what, all) in known {
             let found = figures(&all, 0.0);
             let (nodes, edges, exact) = (found.nodes, found.edges, found.exact);
             eprintln!(
@@ -170,12 +178,14 @@ impl Sample {
                 .zip(plan)
                 .for_each(|(mean, number)| *mean += share * number);
         }
-        if let Some(right) = self.right {
-            let right = wide[right].iter().zip(&mean);
+        let chance: f64 = self.right.iter().map(|at| shares[*at]).sum();
+        for right in &self.right {
+            let part = shares[*right] / chance.max(f64::MIN_POSITIVE);
+            let right = wide[*right].iter().zip(&mean);
             slope
                 .iter_mut()
                 .zip(right)
-                .for_each(|(slope, (number, mean))| *slope += number - mean);
+                .for_each(|(slope, (number, mean))| *slope += part * (number - mean));
         }
         let likely = wide.iter().zip(&shares).filter(|(_, share)| **share > 1e-4);
         for (plan, share) in likely {
@@ -215,7 +225,7 @@ fn scale(samples: &[Sample]) -> [f64; SIZE] {
 
 /// Newton's way to the weights that make the right plans likeliest.
 fn fit(samples: &[Sample], scale: &[f64; SIZE]) -> [f64; SIZE] {
-    let usable: Vec<&Sample> = samples.iter().filter(|one| one.right.is_some()).collect();
+    let usable: Vec<&Sample> = samples.iter().filter(|one| !one.right.is_empty()).collect();
     let many = usable.len().max(1) as f64;
     let mut weights = [0.0; SIZE];
     for _ in 0..STEPS {
@@ -253,9 +263,8 @@ fn fit(samples: &[Sample], scale: &[f64; SIZE]) -> [f64; SIZE] {
 /// How likely the right plans are with some weights, less what holds those back.
 fn worth(samples: &[&Sample], weights: &[f64; SIZE], scale: &[f64; SIZE]) -> f64 {
     let chance = |sample: &&Sample| {
-        sample
-            .right
-            .map_or(1.0, |right| sample.shares(weights, scale)[right])
+        let shares = sample.shares(weights, scale);
+        sample.right.iter().map(|right| shares[*right]).sum::<f64>()
     };
     let all: f64 = samples
         .iter()
@@ -299,9 +308,9 @@ fn sureness<'a>(
             .iter()
             .map(|at| (&plans[*at][..], shares[*at]))
             .collect();
-        if let Some(at) = choose(&listed) {
+        if let Some(at) = choose(&listed, sample.trust > 0.0) {
             let share = listed[at].1.clamp(1e-6, 1.0 - 1e-6);
-            let right = f64::from(u8::from(sample.right == Some(order[at])));
+            let right = f64::from(u8::from(sample.right.contains(&order[at])));
             outcomes.push(([1.0, (share / (1.0 - share)).ln(), sample.trust], right));
         }
     }

@@ -54,7 +54,7 @@ fn main() -> Result<()> {
     };
     let ultra = both(Set::plans("UltraTool", &data.join("planning/ultratool"))?)?;
     if fits {
-        let single = both(Set::single("MetaTool", &data.join("retrieval/metatool"))?)?;
+        let single = both(Set::loose("MetaTool", &data.join("retrieval/metatool"))?)?;
         fit::print("BY_WORDS", &[&ultra[0], &single[0]]);
         fit::print("BY_MEANING", &[&ultra[1], &single[1]]);
         return Ok(());

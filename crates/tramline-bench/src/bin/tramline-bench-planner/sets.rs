@@ -14,7 +14,7 @@ use tramline_engine::seams::{Hints, Tool};
 use tramline_engine::search::{Card, Index, Kind, Vector, fingerprint};
 
 /// So many requests for one tool each are taken: all of them would outweigh those for several.
-const SINGLE_MAX: usize = 1_800;
+const SINGLE_MAX: usize = 1_200;
 
 /// A request with its right plan.
 #[derive(Clone)]
@@ -23,6 +23,8 @@ pub(crate) struct Case {
     pub(crate) text: String,
     pub(crate) tools: Vec<Str>,
     pub(crate) edges: BTreeSet<(Str, Str)>,
+    /// Whether the order of the tools is known.
+    pub(crate) ordered: bool,
 }
 
 /// Tools with requests.
@@ -55,19 +57,25 @@ impl Set {
         Self::new(name, &tools, asked, past)
     }
 
-    /// A set of requests for one tool each, all of them past.
-    pub(crate) fn single(name: &'static str, directory: &Path) -> Result<Self> {
+    /// A set of requests for one tool or two each, all of them past; which of two comes first is not known.
+    pub(crate) fn loose(name: &'static str, directory: &Path) -> Result<Self> {
         let tools = lines(&directory.join("tools.jsonl"))?;
-        let all = lines(&directory.join("queries_single.jsonl"))?;
-        let cases = all.iter().map(|value| Case {
+        let case = |value: &Value| Case {
             id: String::new(),
             text: value["text"].as_str().unwrap_or_default().to_owned(),
             tools: names(&value["gold"]),
             edges: BTreeSet::new(),
-        });
-        let mut set = Self::new(name, &tools, Vec::new(), cases.collect())?;
-        set.past.truncate(SINGLE_MAX);
-        Ok(set)
+            ordered: false,
+        };
+        let of = |file: &str| -> Result<Vec<Case>> {
+            let mut all: Vec<Case> = lines(&directory.join(file))?.iter().map(case).collect();
+            all.sort_by_key(|case| fingerprint("", &case.text));
+            Ok(all)
+        };
+        let mut cases = of("queries_single.jsonl")?;
+        cases.truncate(SINGLE_MAX);
+        cases.extend(of("queries_multi.jsonl")?);
+        Self::new(name, &tools, Vec::new(), cases)
     }
 
     fn new(
@@ -190,6 +198,7 @@ fn case(value: &Value) -> Case {
         edges: links
             .map(|link| (name(&link["source"]), name(&link["target"])))
             .collect(),
+        ordered: true,
     }
 }
 
