@@ -132,10 +132,10 @@ fn tell(report: &mut Report, name: &str, figures: &Figures, aims: Option<[f64; 3
     ];
     for (at, (what, value)) in each.into_iter().enumerate() {
         let aim = aims.map_or(Aim::None, |aims| Aim::Over(aims[at]));
-        report.add(&format!("{name}, {what}"), value, "%", aim);
+        report.add(format!("{name}, {what}"), value, "%", aim);
     }
     if figures.ms > 0.0 {
-        report.add(&format!("{name}, a plan"), figures.ms, "ms", Aim::None);
+        report.add(format!("{name}, a plan"), figures.ms, "ms", Aim::None);
     }
 }
 
@@ -149,7 +149,7 @@ fn bands(report: &mut Report, name: &str, all: &[Outcome]) {
         let within: Vec<Outcome> = within.copied().collect();
         if !within.is_empty() {
             let what = format!("{name}, exact of {} from {low}", within.len());
-            report.add(&what, figures(&within, 0.0).exact, "%", Aim::None);
+            report.add(what, figures(&within, 0.0).exact, "%", Aim::None);
         }
     }
 }
