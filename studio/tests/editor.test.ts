@@ -85,7 +85,9 @@ test("a new node is whole enough to be drawn", () => {
   expect(freshNode("yaml", "choose", "n", '{"var": "a"}', drawn, "a")).toEqual({ id: "n", kind: "choose", conditions: [{ rule: { var: "a" }, next: "b" }] });
   expect(freshNode("yaml", "choose", "n", "a > 1", drawn, undefined)).toMatchObject({ conditions: [{ rule: "a > 1", next: "exit" }] });
   expect(freshNode("dag", "compute", "n", "1 + 1", drawn, "a")).toEqual({ id: "n", kind: "compute", expr: "1 + 1" });
-  expect(kindsOf("sop")).toEqual([]);
+  expect(kindsOf("sop")).toEqual(["step", "decision", "end"]);
+  expect(freshNode("sop", "decision", "A", " How bad? ", { name: "t", direction: "TB", nodes: [], edges: [] }, undefined)).toEqual({ id: "A", kind: "decision", text: "How bad?" });
+  expect(kindsOf("other")).toEqual([]);
   expect(askOf("yaml", "exit")).toBeUndefined();
 });
 
@@ -93,8 +95,8 @@ test("the fields of a node are read from its lines and written back one by one",
   const text = yaml.join("\n");
   const fields = fieldsOf(text, extent(yaml, line("- id: freight"), 9)!, "yaml")!;
   expect(fields).toMatchObject({ id: "freight", type: "transform", next: "exit" });
-  expect(fieldEdits("freight", fields, { ...fields, next: "other", description: "Heavy." })).toEqual([{ op: "set_field", id: "freight", path: ["description"], value: "Heavy." }]);
-  expect(fieldEdits("a", { id: "a", join: "all" }, { id: "a" })).toEqual([{ op: "set_field", id: "a", path: ["join"], value: null }]);
+  expect(fieldEdits("freight", fields, { ...fields, next: "other", description: "Heavy." }, "yaml")).toEqual([{ op: "set_field", id: "freight", path: ["description"], value: "Heavy." }]);
+  expect(fieldEdits("a", { id: "a", join: "all" }, { id: "a" }, "yaml")).toEqual([{ op: "set_field", id: "a", path: ["join"], value: null }]);
   expect(fieldsOf('[\n  {"id": "a"},\n]', { from: 2, to: 2 }, "dag")).toEqual({ id: "a" });
   expect(fieldsOf("- id: [", { from: 1, to: 1 }, "yaml")).toBeUndefined();
 });
@@ -115,4 +117,21 @@ test("a free value is typed the shortest way and comes back as it was", () => {
   expect(typedAs("5")).toBe('"5"');
   expect(typedAs("$sum(a)")).toBe("$sum(a)");
   expect(meant(" ")).toBeUndefined();
+});
+
+const step = "## Steps\n\n### a\n\nProse.\n\n- type: read-file\n- path: ${x}\n- retry: { max: 1 }\n\n```jsonata expr\n# no heading\n```\n\n### b\n".split("\n");
+
+test("a step written as Markdown has the lines up to the next heading", () => {
+  expect(extent(step, 3, 5, "markdown")).toEqual({ from: 3, to: 13 });
+  expect(extent(["flowchart TD", "    A --> B", "    B --> C"], 2, 1, "sop")).toEqual({ from: 2, to: 2 });
+});
+
+test("the parameters of a step are read in the shape of an IR and written back line by line", () => {
+  const fields = fieldsOf(step.join("\n"), { from: 3, to: 13 }, "markdown")!;
+  expect(fields).toEqual({ type: "read-file", retry: { max: 1 }, params: { path: "${x}" } });
+  const after = { ...fields, params: { path: "b", more: 1 } };
+  expect(fieldEdits("a", fields, after, "markdown")).toEqual([
+    { op: "set_field", id: "a", path: ["params", "path"], value: "b" },
+    { op: "set_field", id: "a", path: ["params", "more"], value: 1 },
+  ]);
 });

@@ -44,5 +44,6 @@ test("a stream is cut at empty lines, wherever its pieces end", () => {
 test("a graph is written as Mermaid and as SVG", () => {
   const odd = graph([node("end"), { ...node("b"), label: 'say "x" & <go>' }], [edge("end", "b", { label: "a|b", kind: "labelled" })]);
   expect(mermaid(odd)).toBe('flowchart TB\n  n0["end"]\n  b["say #quot;x#quot; &amp; <go>"]\n  n0 -->|"a|b"| b\n');
+  expect(mermaid(graph([node("a", "decision")], []))).toContain('a{"a"}');
   expect(svg(odd, layout(odd))).toContain("&lt;go&gt;");
 });

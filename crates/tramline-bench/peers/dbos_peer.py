@@ -6,7 +6,9 @@ from dbos import DBOS, SetWorkflowID
 workload, folder = sys.argv[1], sys.argv[2]
 count = int(sys.argv[3]) if len(sys.argv) > 3 else 1
 logging.disable(logging.CRITICAL)
-DBOS(config={"name": "bench", "system_database_url": f"sqlite:///{folder}/dbos.sqlite", "log_level": "CRITICAL", "run_admin_server": False})
+# As many connections as workflows that run at once: with fewer they wait for each other until they give up.
+DBOS(config={"name": "bench", "system_database_url": f"sqlite:///{folder}/dbos.sqlite", "sys_db_pool_size": 64,
+             "log_level": "CRITICAL", "run_admin_server": False})
 
 
 @DBOS.step()
@@ -97,19 +99,24 @@ def resident():
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-async def start_all(first, last):
+async def start_all(first, last, seconds):
+    """Starts workflows until there are so many or the time is over; says how many."""
+    end = time.perf_counter() + seconds
     for at in range(first, last):
+        if time.perf_counter() > end:
+            return at - first
         with SetWorkflowID(f"t{at}"):
             await DBOS.start_workflow_async(asking, at)
+    return last - first
 
 
 async def paused():
-    await start_all(0, 50)
+    await start_all(0, 50, 30)
     await asyncio.sleep(1)
     before = resident()
-    await start_all(50, 50 + count)
+    made = await start_all(50, 50 + count, 30)
     await asyncio.sleep(1)
-    return {"paused_bytes": (resident() - before) / count}
+    return {"paused_bytes": (resident() - before) / made, "made": made}
 
 
 async def go_on():

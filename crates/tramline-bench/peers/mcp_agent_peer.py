@@ -1,5 +1,5 @@
-"""mcp-agent, as a library in this process: `mcp_agent_peer.py WORKLOAD FOLDER COUNT PROGRAM [ARGUMENT…]`, or `serve`."""
-import asyncio, json, logging, sys, time
+"""mcp-agent, as a library in this process: `mcp_agent_peer.py WORKLOAD FOLDER COUNT PROGRAM [ARGUMENT…]`, or `serve`, or `http`."""
+import asyncio, json, logging, socket, sys, time
 from mcp_agent.app import MCPApp
 from mcp_agent.config import LoggerSettings, MCPServerSettings, MCPSettings, Settings
 from mcp_agent.mcp.mcp_aggregator import MCPAggregator
@@ -51,14 +51,22 @@ def check(done):
         sys.exit(f"mcp-agent: {done}")
 
 
-async def serve():
+async def serve(http):
     from mcp_agent.server.app_server import create_mcp_server_for_app
     async with app.run() as running:
-        await create_mcp_server_for_app(running).run_stdio_async()
+        if not http:
+            await create_mcp_server_for_app(running).run_stdio_async()
+            return
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        print(f"http://127.0.0.1:{port}", flush=True)
+        server = create_mcp_server_for_app(running, host="127.0.0.1", port=port, stateless_http=True, json_response=True, log_level="CRITICAL")
+        await server.run_streamable_http_async()
 
 
 logging.disable(logging.CRITICAL)
-if workload == "serve":
-    asyncio.run(serve())
+if workload in ("serve", "http"):
+    asyncio.run(serve(workload == "http"))
 else:
     print(json.dumps(asyncio.run(measure())))

@@ -2,13 +2,20 @@
 
 What a start costs is taken out by running the same with one step, and with many.
 """
-import json, os, subprocess, sys, time
+import json, os, re, subprocess, sys, time
 from pathlib import Path
 
 workload, folder = sys.argv[1], Path(sys.argv[2]).resolve()
 count = int(sys.argv[3]) if len(sys.argv) > 3 else 100
 program = Path(sys.executable).parent / "pflow"
 env = {**os.environ, "HOME": str(folder), "PFLOW_MAX_NODE_VISITS": "1000000", "PFLOW_TELEMETRY": "0"}
+
+
+def fail(done):
+    """Ends with the first of its words that tell of an error."""
+    lines = [line.strip() for line in f"{done.stdout}\n{done.stderr}".splitlines() if line.strip()]
+    told = [line for line in lines if "failed" in line.lower() or "error" in line.lower()]
+    sys.exit(f"pflow: {' '.join((told or lines)[:3])}")
 
 
 def chain(length):
@@ -38,8 +45,17 @@ def took(text):
     began = time.perf_counter()
     done = subprocess.run([program, path, "--no-cache", "-p"], env=env, capture_output=True, text=True)
     if done.returncode != 0:
-        sys.exit(f"pflow: {done.stdout}{done.stderr}"[-500:])
+        fail(done)
     return time.perf_counter() - began
+
+
+def beyond(long, short, times=3):
+    """What a long run takes beyond a short one, in seconds; the least of several of each."""
+    took(short)
+    more = min(took(long) for _ in range(times)) - min(took(short) for _ in range(times))
+    if more <= 0:
+        sys.exit("pflow: its start scatters more than the work takes")
+    return more
 
 
 def calls(length, server):
@@ -51,24 +67,60 @@ def calls(length, server):
     return text
 
 
+def batch(width, server):
+    """Calls of an MCP server side by side, each of which sleeps."""
+    text = "# Wide\n\nCalls at once.\n\n## Steps\n"
+    items = ", ".join("50" for _ in range(width))
+    return text + (
+        f"\n### all\n\nCalls.\n\n- type: mcp-{server}-sleep\n- ms: ${{item}}\n"
+        f"- batch:\n    items: [{items}]\n    parallel: true\n    max_concurrent: {width}\n"
+    )
+
+
+def asking():
+    """A step that a person must allow."""
+    return (
+        "# Asks\n\nAsks first.\n\n## Steps\n\n### ask\n\nAdds one.\n\n- type: code\n- inputs:\n    n: 1\n- approval: required\n\n"
+        "```python code\nn: int\nresult: int = n + 1\n```\n"
+    )
+
+
+def first_goes_on():
+    """A paused workflow has no process: to go on is to start one."""
+    path = folder / "asks.pflow.md"
+    path.write_text(asking())
+    done = subprocess.run([program, path, "-p"], env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    token = re.search(r"Resume token: (\S+)", done.stdout + done.stderr)
+    if not token:
+        fail(done)
+    began = time.perf_counter()
+    command = [program, "resume", token[1], "--approve", "yes"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if done.returncode != 0:
+        fail(done)
+    return (time.perf_counter() - began) * 1e3
+
+
 def add_server(command):
     """Makes a server known to pflow, under the name `bench`."""
     name, *arguments = command
     config = json.dumps({"mcpServers": {"bench": {"command": name, "args": arguments}}})
     done = subprocess.run([program, "mcp", "add", config], env=env, capture_output=True, text=True)
     if done.returncode != 0:
-        sys.exit(f"pflow: {done.stdout}{done.stderr}"[-500:])
+        fail(done)
 
 
 if workload == "nodes":
-    took(chain(1))
-    print(json.dumps({"node_us": (took(chain(count + 1)) - took(chain(1))) * 1e6 / count}))
+    print(json.dumps({"node_us": beyond(chain(count + 1), chain(1), 1) * 1e6 / count}))
 elif workload == "turns":
-    took(turns(1))
-    print(json.dumps({"turn_us": (took(turns(count + 1)) - took(turns(1))) * 1e6 / count}))
+    print(json.dumps({"turn_us": beyond(turns(count + 1), turns(1), 1) * 1e6 / count}))
 elif workload == "calls":
     add_server(sys.argv[4:])
-    took(calls(0, "bench"))
-    print(json.dumps({"call_us": (took(calls(10, "bench")) - took(calls(0, "bench"))) * 1e5}))
+    print(json.dumps({"call_us": beyond(calls(10, "bench"), calls(0, "bench")) * 1e5}))
+elif workload == "wide":
+    add_server(sys.argv[4:])
+    print(json.dumps({"wide_ms": beyond(batch(50, "bench"), calls(0, "bench")) * 1e3}))
+elif workload == "go_on":
+    print(json.dumps({"first_ms": first_goes_on()}))
 else:
     sys.exit(f"pflow: no workload {workload}")

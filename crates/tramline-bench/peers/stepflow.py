@@ -1,4 +1,4 @@
-"""Stepflow, an orchestrator in Rust, driven by its own client: `stepflow.py WORKLOAD FOLDER`."""
+"""Stepflow, an orchestrator in Rust, driven by its own client: `stepflow.py WORKLOAD FOLDER [COUNT]`."""
 import asyncio, json, sys, time
 from pathlib import Path
 from stepflow_py import StepflowClient
@@ -49,11 +49,28 @@ async def least(client, flow, repeats):
     return best
 
 
+def turning(times):
+    """A flow that is done again so often: what comes out of it goes into it."""
+    step = {"id": "pass", "component": "/builtin/noop", "input": {"$input": "$"}}
+    flow = {"steps": [step], "output": {"next": {"$step": "pass"}}}
+    given = {"flow": {"$literal": flow}, "initial_input": {"n": 1}, "max_iterations": times}
+    step = {"id": "again", "component": "/builtin/iterate", "input": given}
+    return {"name": f"turns{times}", "steps": [step], "output": {"$step": "again"}}
+
+
+def sleeping(width, ms):
+    """Steps side by side, each of which sleeps; there is no MCP server behind them."""
+    step = {"component": "/builtin/sleep", "input": {"duration_ms": ms}}
+    steps = [{"id": f"s{at}", **step} for at in range(width)]
+    return {"name": "wide", "steps": steps, "output": [{"$step": f"s{at}"} for at in range(width)]}
+
+
 def check(done):
     """A run that failed is no figure."""
     text = str(done).lower()
     if "fail" in text or "error" in text:
-        sys.exit(f"stepflow: {done}")
+        said = [line.strip() for line in str(done).splitlines() if "error_" in line]
+        sys.exit(f"stepflow: {', '.join(said) or done}")
 
 
 async def main():
@@ -61,6 +78,10 @@ async def main():
         if workload == "nodes":
             one, many = await least(client, chain(1), 20), await least(client, chain(101), 20)
             return {"node_us": (many - one) * 1e4}
+        if workload == "turns":
+            return {"turn_us": await least(client, turning(count), 1) * 1e6 / count}
+        if workload == "wide":
+            return {"wide_ms": await least(client, sleeping(50, 50), 3) * 1e3}
         if workload == "layers":
             flow = (await client.store_flow(layered(20, 5))).flow_id
             check(await client.run(flow, {}))

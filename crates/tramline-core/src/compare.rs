@@ -1,6 +1,6 @@
 //! Two runs side by side: which steps both took, and where they differ.
 
-use crate::ids::StepNo;
+use crate::ids::{Seq, StepNo};
 use crate::trace::{Step, Trace};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -16,6 +16,9 @@ const DEPTH_MAX: usize = 64;
 pub struct Comparison {
     /// Whether they do not.
     pub same: bool,
+    /// Which of them is a fork of the other, if one is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forked: Option<Forked>,
     /// How many steps are alike.
     pub alike: usize,
     /// Where their inputs differ.
@@ -27,6 +30,15 @@ pub struct Comparison {
     /// Where their ends differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outcome: Vec<Place>,
+}
+
+/// One of two runs that branched off from the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Forked {
+    /// The fork: `first` or `second`.
+    pub which: &'static str,
+    /// After which event of the other.
+    pub seq: Seq,
 }
 
 /// A step that differs.
@@ -111,6 +123,7 @@ type Key = (Str, Option<u32>, usize);
 /// Compares two runs step by step. Steps belong together when they are the same visit to a node.
 pub fn compare(first: &Trace, second: &Trace) -> Comparison {
     let mut found = Comparison {
+        forked: forked(first, second),
         input: differ(Some(&first.input), Some(&second.input)),
         outcome: differ(first.outcome.as_ref(), second.outcome.as_ref()),
         ..Comparison::default()
@@ -135,6 +148,17 @@ pub fn compare(first: &Trace, second: &Trace) -> Comparison {
     }
     found.same = found.input.is_empty() && found.outcome.is_empty() && found.steps.is_empty();
     found
+}
+
+/// Which of two runs is a fork of the other, if one is.
+pub fn forked(first: &Trace, second: &Trace) -> Option<Forked> {
+    let of = |which, fork: &Trace, other: &Trace| {
+        let from = fork.forked_from.as_ref();
+        let from = from.filter(|from| from.run_id == other.run_id)?;
+        let seq = from.seq;
+        Some(Forked { which, seq })
+    };
+    of("second", second, first).or_else(|| of("first", first, second))
 }
 
 /// The steps of two runs side by side: in the order of the first, then those of the second alone.

@@ -47,6 +47,9 @@ pub struct Trace {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub session: Option<Str>,
+    /// The run that it branched off from, if it is a fork.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<ForkPoint>,
     /// When it began, in milliseconds since 1970.
     pub started_ms: i64,
     /// When its last event happened.
@@ -68,6 +71,16 @@ pub struct Trace {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
     pub outcome: Option<Value>,
+}
+
+/// Where a fork branched off.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct ForkPoint {
+    /// From which run.
+    pub run_id: String,
+    /// After which of its events.
+    pub seq: Seq,
 }
 
 /// One step.

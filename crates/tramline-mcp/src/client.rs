@@ -5,6 +5,7 @@
 //! [`supervise`] sees to a connection's end. Whatever a server does, a call ends in a value or a
 //! [`Failure`], in bounded time and memory, and the next call has a server to go to.
 
+mod alarms;
 mod catalog;
 mod connection;
 mod content;
@@ -16,9 +17,11 @@ mod http_client;
 mod lines;
 mod open;
 mod pool;
+mod request;
 mod stderr;
 mod stdio;
 mod supervise;
+mod wire;
 
 pub use connection::Era;
 

@@ -2,4 +2,4 @@
 
 mod sqlite;
 
-pub use sqlite::{Retention, Sqlite, Swept};
+pub use sqlite::Sqlite;

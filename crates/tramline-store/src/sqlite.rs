@@ -13,7 +13,7 @@ mod listing;
 mod migrate;
 mod owner;
 mod place;
-mod sweep;
+mod removal;
 mod watch;
 mod writer;
 
@@ -32,8 +32,6 @@ use tramline_engine::seams::{
 };
 use watch::Ticks;
 use writer::{Care, Writer};
-
-pub use sweep::{Retention, Swept};
 
 /// Journals in an SQLite database.
 ///

@@ -15,6 +15,8 @@ pub(crate) struct Told {
     pub(crate) model: Arc<dyn Model>,
     /// What it is called where a prompt does not say so.
     pub(crate) name: Str,
+    /// Whose manner of speaking it has, in the conventions' words.
+    pub(crate) provider: Option<&'static str>,
     pub(crate) watch: Arc<Watch>,
 }
 
@@ -43,6 +45,9 @@ impl Model for Told {
             span.kind = crate::span::Kind::Client;
             span.text("gen_ai.operation.name", "chat");
             span.text("gen_ai.request.model", name);
+            if let Some(provider) = self.provider {
+                span.text("gen_ai.provider.name", provider);
+            }
             span.number("tramline.tokens", tokens);
             if let Err(failure) = &answer {
                 self.watch.failed(&mut span, failure);

@@ -67,10 +67,20 @@ impl Telemetry {
         Arc::clone(&self.watch) as _
     }
 
-    /// A model that tells of each time it is asked.
-    pub fn model(&self, model: Arc<dyn Model>, name: Str) -> Arc<dyn Model> {
-        let watch = Arc::clone(&self.watch);
-        Arc::new(chat::Told { model, name, watch })
+    /// A model that tells of each time it is asked, under its name and that of whoever provides it,
+    /// where that is known.
+    pub fn model(
+        &self,
+        model: Arc<dyn Model>,
+        name: Str,
+        provider: Option<&'static str>,
+    ) -> Arc<dyn Model> {
+        Arc::new(chat::Told {
+            model,
+            name,
+            provider,
+            watch: Arc::clone(&self.watch),
+        })
     }
 
     /// Whether metrics are there to be fetched.

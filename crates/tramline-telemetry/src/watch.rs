@@ -216,7 +216,9 @@ impl Observer for Watch {
 
     fn beneath_walk(&self, walk: &Walk, call: u32) -> Option<Upstream> {
         let span = ids::attempt(&walk.id, call, 1);
-        self.handed_on(self.place(&walk.id, None), span, None)
+        let called = walk.open.get(&call);
+        let upstream = called.and_then(|called| called.upstream.as_deref());
+        self.handed_on(self.place(&walk.id, upstream), span, upstream)
     }
 
     fn appended(&self, took: Duration, failed: bool) {

@@ -48,7 +48,25 @@ pub(crate) async fn amendments(
         .iter()
         .filter_map(|entry| match &entry.event {
             Event::Amended { patch, by } => Some((entry, patch, by)),
-            _ => None,
+            Event::Started(_)
+            | Event::Resumed { .. }
+            | Event::StepStarted { .. }
+            | Event::Spread { .. }
+            | Event::Gathered { .. }
+            | Event::Waiting { .. }
+            | Event::AttemptFailed { .. }
+            | Event::StepFinished { .. }
+            | Event::StepFailed { .. }
+            | Event::Paused { .. }
+            | Event::Answered { .. }
+            | Event::Watched { .. }
+            | Event::Guided(_)
+            | Event::Moved(_)
+            | Event::Noted(_)
+            | Event::ToolCalled(_)
+            | Event::ToolAnswered(_)
+            | Event::Refused(_)
+            | Event::Finished { .. } => None,
         });
     let made = made.enumerate().map(|(number, (entry, patch, by))| {
         let mut told = added(number + 1, patch);

@@ -18,6 +18,7 @@ mod owners;
 mod page;
 mod past;
 mod port;
+mod registry;
 mod runs;
 mod steer;
 mod told;
@@ -96,6 +97,8 @@ fn routes() -> Router<Desk> {
         .route("/api/openapi.json", get(about::openapi))
         .route("/api/tools", get(tools::list))
         .route("/api/tools/{name}/runs", post(tools::start))
+        .route("/api/registry", get(registry::list))
+        .route("/api/registry/{name}", get(registry::one))
         .route("/api/documents", get(documents::list))
         .route(
             "/api/documents/{id}",

@@ -9,7 +9,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use serde::Deserialize;
 use serde_json::{Value as Told, json};
-use tramline_core::compare::{differ, pairs};
+use tramline_core::compare::{differ, forked, pairs};
 use tramline_core::explained::Explained;
 use tramline_core::expr::Limits;
 use tramline_core::ids::{RunId, Seq, StepNo, ToolName};
@@ -67,7 +67,25 @@ pub(crate) async fn at(
         let mut told = serde_json::to_value(Stood::guided(sop, past)).unwrap_or_default();
         let ended = past.last().and_then(|entry| match &entry.event {
             Event::Finished { outcome } => Some(outcome.word()),
-            _ => None,
+            Event::Started(_)
+            | Event::Resumed { .. }
+            | Event::StepStarted { .. }
+            | Event::Spread { .. }
+            | Event::Gathered { .. }
+            | Event::Waiting { .. }
+            | Event::AttemptFailed { .. }
+            | Event::StepFinished { .. }
+            | Event::StepFailed { .. }
+            | Event::Paused { .. }
+            | Event::Answered { .. }
+            | Event::Watched { .. }
+            | Event::Amended { .. }
+            | Event::Guided(_)
+            | Event::Moved(_)
+            | Event::Noted(_)
+            | Event::ToolCalled(_)
+            | Event::ToolAnswered(_)
+            | Event::Refused(_) => None,
         });
         told["status"] = json!(ended.unwrap_or(Status::Guided.as_str()));
         told["questions"] = json!([]);
@@ -205,7 +223,7 @@ pub(crate) async fn compare(
     steps.truncate(PAIRS_MAX);
     let input = differ(Some(&first.input), Some(&second.input));
     let outcome = differ(first.outcome.as_ref(), second.outcome.as_ref());
-    Ok(Json(json!({
+    let mut told = json!({
         "left": left,
         "right": right,
         "same": same && input.is_empty() && outcome.is_empty(),
@@ -213,5 +231,14 @@ pub(crate) async fn compare(
         "outcome": outcome,
         "steps": steps,
         "more": more,
-    })))
+    });
+    if let Some(forked) = forked(&first, &second) {
+        let fork = if forked.which == "first" {
+            "left"
+        } else {
+            "right"
+        };
+        told["forked"] = json!({"fork": fork, "seq": forked.seq});
+    }
+    Ok(Json(told))
 }

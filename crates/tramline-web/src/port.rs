@@ -1,5 +1,6 @@
 //! A run as one file: taken out, and brought in to be looked at.
 
+use crate::asked::Text;
 use crate::told::{self, Wrong};
 use crate::{Desk, answers};
 use axum::Json;
@@ -30,7 +31,7 @@ pub(crate) async fn export(
 pub(crate) async fn import(
     State(desk): State<Desk>,
     Extension(owner): Extension<Owner>,
-    file: String,
+    Text(file): Text,
 ) -> Result<(StatusCode, Json<Told>), Wrong> {
     let by = answers::name(&owner, None);
     let (run, status) = desk.engine.import(&file, owner).await?;

@@ -1,6 +1,6 @@
 //! The debugger: where a run halts, how it goes on, and another way from one of its steps.
 
-use crate::asked::Body;
+use crate::asked::{Body, Traced};
 use crate::told::{self, Wrong};
 use crate::tools::{self, Breakpoint};
 use crate::{Desk, answers};
@@ -13,7 +13,7 @@ use tramline_core::Str;
 use tramline_core::ids::{Checkpoint, RunId, StepNo};
 use tramline_core::journal::{Answer, Pause, Watch};
 use tramline_core::run::Run;
-use tramline_engine::{At, Branch, Effects, Fault, Owner, Start};
+use tramline_engine::{At, Branch, Effects, Fault, Owner};
 
 /// Nothing needs to be said.
 #[derive(Debug, Default, Deserialize)]
@@ -165,49 +165,29 @@ pub(crate) async fn fork(
     State(desk): State<Desk>,
     Extension(owner): Extension<Owner>,
     Path(run): Path<String>,
+    Traced(upstream): Traced,
     Body(given): Body<Forked>,
 ) -> Result<(StatusCode, Json<Told>), Wrong> {
     let run: RunId = run.parse()?;
-    let stood = told::load(&desk.engine, &owner, &run).await?.run;
-    let watch = Watch {
-        breaks: tools::breaks(given.breakpoints),
-        stepping: given.pause_at_start,
+    told::load(&desk.engine, &owner, &run).await?;
+    let branch = Branch {
+        at: match given.step {
+            0 => At::Event(1),
+            step => At::Step(step),
+        },
+        output: given.output.map(Into::into),
+        input: given.input.map(Into::into),
+        effects: match given.repeat_effects {
+            true => Effects::Repeat,
+            false => Effects::Ask,
+        },
+        watch: Some(Watch {
+            breaks: tools::breaks(given.breakpoints),
+            stepping: given.pause_at_start,
+        }),
+        upstream,
     };
-    let watch = Some(watch);
-    let handle = match given.input {
-        Some(_) if given.step != 0 || given.output.is_some() => {
-            return Err(Wrong::request(
-                "another input begins anew: leave `step` and `output` out",
-            ));
-        }
-        Some(input) => {
-            let started = &stood.started;
-            let (graph, _) = tramline_core::graph::Graph::build(started.workflow.clone())
-                .map_err(|_| Wrong::request("the workflow cannot be built any more"))?;
-            let mut start = Start::new(std::sync::Arc::new(graph), input.into());
-            start.policy = started.policy;
-            start.session = started.session.clone();
-            start.origin = started.origin.clone();
-            start.owner = started.owner.clone();
-            start.watch = watch;
-            desk.engine.start(start).await?
-        }
-        None => {
-            let branch = Branch {
-                at: match given.step {
-                    0 => At::Event(1),
-                    step => At::Step(step),
-                },
-                output: given.output.map(Into::into),
-                effects: match given.repeat_effects {
-                    true => Effects::Repeat,
-                    false => Effects::Ask,
-                },
-                watch,
-            };
-            desk.engine.fork(&run, branch).await?.handle
-        }
-    };
+    let handle = desk.engine.fork(&run, branch).await?.handle;
     let new = handle.run.clone();
     tools::kept(&desk.engine, handle).await?;
     answers::noted(&desk, "fork", &new, &answers::name(&owner, None), "started");

@@ -1,6 +1,6 @@
 //! Workflows that can be run: the list, and a run begun from it.
 
-use crate::asked::Body;
+use crate::asked::{Body, Traced};
 use crate::told::{Wrong, plain};
 use crate::{Desk, answers};
 use axum::Json;
@@ -99,6 +99,7 @@ pub(crate) async fn start(
     State(desk): State<Desk>,
     Extension(owner): Extension<Owner>,
     Path(name): Path<String>,
+    Traced(upstream): Traced,
     Body(order): Body<Order>,
 ) -> Result<(StatusCode, Json<Told>), Wrong> {
     desk.engine.library().refresh().await?;
@@ -112,6 +113,7 @@ pub(crate) async fn start(
     };
     start.session = order.session_id.map(Into::into);
     start.owner = owner.0.clone();
+    start.upstream = upstream;
     let watch = Watch {
         breaks: breaks(order.breakpoints),
         stepping: order.pause_at_start,

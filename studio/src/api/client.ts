@@ -63,6 +63,9 @@ export const api = {
   start: (tool: string, given: { input: T.Json; breakpoints?: T.Breakpoint[]; pause_at_start?: boolean; session_id?: string }) =>
     ask<{ run_id: string }>("POST", `/api/tools/${enc(tool)}/runs`, given),
 
+  registry: (text: string, most: number) => ask<{ tools: T.CallableRow[]; total: number }>("GET", "/api/registry" + query({ text, most })),
+  callable: (name: string) => ask<T.CallableRow & { input_schema: T.Schema }>("GET", `/api/registry/${enc(name)}`),
+
   documents: () => ask<{ documents: T.DocumentRow[] }>("GET", "/api/documents"),
   document: (id: string) => ask<T.DocumentText>("GET", `/api/documents/${enc(id)}`),
   save: (id: string, text: string, hash: string) => ask<{ hash: string }>("PUT", `/api/documents/${enc(id)}`, { text, hash }),

@@ -15,6 +15,9 @@ export type Tool = {
   document?: string;
 };
 
+/** Something that a document can call. */
+export type CallableRow = { name: string; kind: string; server: string; tool: string; asks: boolean; title?: string; description?: string };
+
 export type DocumentRow = { id: string; name: string; path: string; format: string; writable: boolean; hash: string };
 export type DocumentText = DocumentRow & { text: string };
 

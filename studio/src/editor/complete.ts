@@ -2,8 +2,9 @@
 import { autocompletion, type Completion, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
 import type { Extension } from "@codemirror/state";
 import type { Schema } from "../api/types";
-import { jsonPlace, yamlPlace } from "./path";
-import { suggest, type Known, type Suggestion } from "./suggest";
+import { jsonPlace, markdownPlace, yamlPlace, type Place } from "./path";
+import { callable, taken } from "./registry";
+import { calledAt, suggest, suggestInStep, toolWanted, type Known, type Suggestion } from "./suggest";
 
 export type Source = { format: string; schema?: Schema; known: Known };
 
@@ -14,23 +15,43 @@ export function completion(source: () => Source): Extension {
   return autocompletion({ override: [(context) => complete(context, source())], icons: false });
 }
 
-function complete(context: CompletionContext, { format, schema, known }: Source): CompletionResult | null {
+async function complete(context: CompletionContext, { format, schema, known }: Source): Promise<CompletionResult | null> {
   const { doc } = context.state;
   const isJson = format === "dag" || format === "ir";
-  if (!isJson && format !== "yaml") return null;
   const line = doc.lineAt(context.pos);
   const word = context.matchBefore(isJson ? /"?[\w$.:@/-]*/ : /[\w$.:@/-]*/);
   const from = word?.from ?? context.pos;
   if (!context.explicit && from === context.pos && !/(: |- )$/.test(line.text.slice(0, context.pos - line.from))) return null;
-  const lines = isJson ? [] : doc.toString().split("\n");
-  const place = isJson ? jsonPlace(doc.toString(), context.pos) : yamlPlace(lines, line.number, context.pos - line.from + 1);
-  const found = suggest(schema, place, known);
+  const place = placeOf(doc.toString(), format, context.pos, line.number, context.pos - line.from + 1);
+  if (!place) return null;
+  const inStep = format === "markdown";
+  const wanted = toolWanted(place, format);
+  const called = calledAt(place, inStep);
+  const typed = (word?.text ?? "").replace(/^"/, "");
+  const tools = wanted ? await callable(typed, wanted.server) : undefined;
+  const takes = called === undefined ? undefined : await taken(called);
+  if (context.aborted) return null;
+  const found = (inStep ? suggestInStep : suggest)(schema, place, { ...known, tools: merged(tools?.tools ?? [], known.tools), takes });
   if (found.length === 0) return null;
-  return { from, options: found.map((one) => option(one, isJson)), validFor: /^"?[\w$.:@/-]*$/ };
+  const options = found.map((one) => option(one, isJson));
+  // Of a list that was cut short others may fit what is typed next.
+  return { from, options, validFor: tools?.cut ? undefined : /^"?[\w$.:@/-]*$/ };
 }
 
-function option({ text, kind, about }: Suggestion, isJson: boolean): Completion {
+function placeOf(text: string, format: string, position: number, line: number, column: number): Place | undefined {
+  if (format === "dag" || format === "ir") return jsonPlace(text, position);
+  if (format === "yaml") return yamlPlace(text.split("\n"), line, column);
+  return format === "markdown" ? markdownPlace(text.split("\n"), line, column) : undefined;
+}
+
+/** The tools there are, and those that the document calls though nobody knows them. */
+function merged(all: Known["tools"], own: Known["tools"]): Known["tools"] {
+  const names = new Set(all.map((tool) => tool.name));
+  return [...all, ...own.filter((tool) => !names.has(tool.name))];
+}
+
+function option({ text, kind, about, needed }: Suggestion, isJson: boolean): Completion {
   const written = isJson && !/^(true|false|null|-?\d+(\.\d+)?)$/.test(text) ? JSON.stringify(text) : text;
   const apply = kind === "key" ? `${written}: ` : written;
-  return { label: isJson ? written : text, displayLabel: text, type: ICONS[kind], detail: kind, info: about, apply };
+  return { label: isJson ? written : text, displayLabel: text, type: ICONS[kind], detail: needed ? "needed" : kind, info: about, apply, boost: needed ? 1 : 0 };
 }

@@ -3,10 +3,12 @@
 /** First and last line, counted from 1. */
 export type Extent = { from: number; to: number };
 
-/** The lines of what stands at a place: a block of YAML by its indent, an object of JSON by its brackets. */
-export function extent(lines: readonly string[], line: number, column: number): Extent | undefined {
+/** The lines of what stands at a place: a block of YAML by its indent, an object of JSON by its brackets, a section of Markdown up to the next, a line of a drawing. */
+export function extent(lines: readonly string[], line: number, column: number, format = "yaml"): Extent | undefined {
   const first = lines[line - 1];
   if (first === undefined) return undefined;
+  if (format === "sop") return { from: line, to: line };
+  if (format === "markdown") return section(lines, line);
   const begins = [...first].slice(column - 1).join("");
   if (begins.startsWith("{") || begins.startsWith("[")) return bracketed(lines, line, first.length - begins.length);
   return indented(lines, line, first.length - begins.length);
@@ -22,6 +24,19 @@ function indented(lines: readonly string[], line: number, indent: number): Exten
     // A remark before the next node belongs to that one.
     if (text.trimStart().startsWith("#") && deep === indent) continue;
     last = at + 1;
+  }
+  return { from: line, to: last };
+}
+
+function section(lines: readonly string[], line: number): Extent {
+  let last = line;
+  let fence: string | undefined;
+  for (let at = line; at < lines.length; at++) {
+    const text = lines[at] ?? "";
+    const mark = /^\s*(```+|~~~+)/.exec(text)?.[1];
+    if (fence === undefined && /^#{1,3}\s/.test(text)) break;
+    if (mark !== undefined) fence = fence === undefined ? mark : mark.startsWith(fence) ? undefined : fence;
+    if (text.trim() !== "") last = at + 1;
   }
   return { from: line, to: last };
 }

@@ -21,6 +21,14 @@ function named(what: string): { server: string; tool: string } {
   return at < 0 ? { server: "builtin", tool: what } : { server: what.slice(0, at), tool: what.slice(at + 1) };
 }
 
+const words: Ask = { label: "Text", hint: "what it says" };
+const said: Kind = { ask: words, made: (what) => ({ text: what }) };
+/** A step written as Markdown is what a node of an IR is. */
+const STEPS: { [kind: string]: Kind } = {
+  call: { ask: { label: "Type", hint: "read-file" }, made: (what) => ({ type: what, params: {} }) },
+  compute: { ask: expression, made: (what) => ({ type: "transform", params: { expr: what } }) },
+};
+
 const KINDS: { [format: string]: { [kind: string]: Kind } } = {
   yaml: {
     call: { ask: tool, made: (what) => ({ ...named(what), args: {} }) },
@@ -34,10 +42,9 @@ const KINDS: { [format: string]: { [kind: string]: Kind } } = {
     call: { ask: tool, made: (what) => ({ tool: what, arguments: {} }) },
     compute: { ask: expression, made: (what) => ({ expr: what }) },
   },
-  ir: {
-    call: { ask: { label: "Type", hint: "read-file" }, made: (what) => ({ type: what, params: {} }) },
-    compute: { ask: expression, made: (what) => ({ type: "transform", params: { expr: what } }) },
-  },
+  ir: STEPS,
+  markdown: STEPS,
+  sop: { step: said, decision: said, end: said },
 };
 
 export function kindsOf(format: string): string[] {

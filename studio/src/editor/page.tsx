@@ -13,7 +13,6 @@ import { FlawList } from "./flaw-list";
 import { spot } from "./flaws";
 import { GraphSide } from "./graph-side";
 import { lies } from "./places";
-import { isEditable } from "./raw";
 import { useChecked } from "./use-checked";
 import { useEditor, type Editor } from "./use-editor";
 import { useSave } from "./use-save";
@@ -28,7 +27,7 @@ export function EditorPage({ document, onReload }: { document: DocumentText; onR
   const names = Object.keys(judged.graphs);
   const workflow = named !== undefined && judged.graphs[named] ? named : names[0];
   const graph = workflow === undefined ? undefined : judged.graphs[workflow];
-  const { selected, setSelected, onSelect } = useChosen(editor, graph);
+  const { selected, setSelected, onSelect } = useChosen(editor, graph, document.format);
   const saving = useSave(document, view, turn);
   const schema = useSchema(document.format);
   save.current = saving.save;
@@ -69,18 +68,22 @@ export function EditorPage({ document, onReload }: { document: DocumentText; onR
 }
 
 /** The chosen node: chosen in the graph its lines are selected, and the cursor chooses the node it is in. */
-function useChosen({ view, line }: Editor, graph: Graph | undefined) {
+function useChosen({ view, line }: Editor, graph: Graph | undefined, format: string) {
   const [selected, setSelected] = useState<string>();
   useEffect(() => {
-    if (view) setSelected((before) => nodeAt(lies(view), line) ?? before);
+    if (!view) return;
+    const all = lies(view, format);
+    // Of several nodes on one line the one that was chosen stays so.
+    const holds = (node: string) => all[node] !== undefined && all[node].from <= line && line <= all[node].to;
+    setSelected((before) => (before !== undefined && holds(before) ? before : (nodeAt(all, line) ?? before)));
   }, [view, line]);
   useEffect(() => {
-    if (view) showLines(view, selected === undefined ? undefined : lies(view)[selected]);
+    if (view) showLines(view, selected === undefined ? undefined : lies(view, format)[selected]);
   }, [view, selected, graph]);
   const onSelect = useCallback(
     (node: string | undefined) => {
       setSelected(node);
-      const here = view && node !== undefined ? lies(view)[node] : undefined;
+      const here = view && node !== undefined ? lies(view, format)[node] : undefined;
       if (view && here) selectLines(view, here);
     },
     [view],
@@ -90,8 +93,10 @@ function useChosen({ view, line }: Editor, graph: Graph | undefined) {
 
 /** The schema of a format; those without one have no completion from it. */
 function useSchema(format: string): Schema | undefined {
-  const wanted = isEditable(format);
-  const loaded = useLoad(() => (wanted ? api.schema(format) : Promise.resolve({} as Schema)), [format]);
+  // A step written as Markdown is what a node of an IR is.
+  const named = format === "markdown" ? "ir" : format;
+  const wanted = ["yaml", "dag", "ir"].includes(named);
+  const loaded = useLoad(() => (wanted ? api.schema(named) : Promise.resolve({} as Schema)), [named]);
   return wanted ? loaded.value : undefined;
 }
 

@@ -13,6 +13,16 @@ export function NodePanel(props: Props) {
   const { graph, node, onEdit } = props;
   const shown = graph.nodes.find((one) => one.id === node);
   if (!shown) return null;
+  if (shown.line === undefined)
+    return (
+      <section aria-label={`Node ${node}`}>
+        <header className="row">
+          <h2>{node}</h2>
+          <span className="tag">{shown.kind}</span>
+        </header>
+        <p className="quiet">{UNWRITTEN[shown.kind] ?? "The document does not write this node: it is a part of what another one does. Change that one."}</p>
+      </section>
+    );
   return (
     <section aria-label={`Node ${node}`}>
       <header className="row">
@@ -24,9 +34,40 @@ export function NodePanel(props: Props) {
         </button>
       </header>
       <Rename key={node} node={node} onEdit={onEdit} />
-      <Ways graph={graph} node={node} onEdit={onEdit} />
-      <FieldsForm {...props} />
+      {props.format === "sop" && <Words key={`${node} ${shown.label}`} node={node} text={shown.label} onEdit={onEdit} />}
+      <Ways graph={graph} node={node} hint={LABELS[props.format] ?? "error, or a rule as JSON"} onEdit={onEdit} />
+      {props.format !== "sop" && <FieldsForm {...props} />}
     </section>
+  );
+}
+
+/** Why a node cannot be changed here: the document says it in another way. */
+const UNWRITTEN: { [kind: string]: string } = {
+  entry: "The document does not write this node: it stands for what a run begins with. Its inputs are changed in the text.",
+  exit: "The document does not write this node: it stands for the end of a run. Its outputs are changed in the text.",
+};
+
+/** What can be said of a way, by format. */
+const LABELS: { [format: string]: string } = { dag: "a DAG has no labels", ir: "error, or an action", sop: "its words, if any" };
+
+function Words({ node, text, onEdit }: { node: string; text: string; onEdit: Props["onEdit"] }) {
+  const [words, setWords] = useState(text);
+  const now = words.trim();
+  return (
+    <form
+      className="row"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (now !== "" && now !== text) void onEdit([{ op: "set_field", id: node, path: ["text"], value: now }]);
+      }}
+    >
+      <label>
+        Text <input value={words} onChange={(event) => setWords(event.target.value)} />
+      </label>
+      <button type="submit" disabled={now === "" || now === text}>
+        Set
+      </button>
+    </form>
   );
 }
 
@@ -50,7 +91,7 @@ function Rename({ node, onEdit }: { node: string; onEdit: Props["onEdit"] }) {
   );
 }
 
-function Ways({ graph, node, onEdit }: { graph: Graph; node: string; onEdit: Props["onEdit"] }) {
+function Ways({ graph, node, hint, onEdit }: { graph: Graph; node: string; hint: string; onEdit: Props["onEdit"] }) {
   const [target, setTarget] = useState("");
   const [label, setLabel] = useState("");
   const out = graph.edges.filter((edge) => edge.from === node);
@@ -60,7 +101,7 @@ function Ways({ graph, node, onEdit }: { graph: Graph; node: string; onEdit: Pro
       <ul className="plain">
         {out.map((edge) => (
           <li key={edge.id} className="row">
-            <code>{edge.to}</code> {edge.label && <span className="quiet">{edge.label}</span>} {edge.kind === "error" && <span className="quiet">on error</span>}
+            <code>{edge.to}</code> {edge.label && edge.kind !== "error" && <span className="quiet">{edge.label}</span>} {edge.kind === "error" && <span className="quiet">on error</span>}
             <button type="button" aria-label={`Disconnect ${edge.to}`} onClick={() => void onEdit([{ op: "disconnect", from: node, to: edge.to }])}>
               −
             </button>
@@ -79,12 +120,12 @@ function Ways({ graph, node, onEdit }: { graph: Graph; node: string; onEdit: Pro
         <select aria-label="Node to connect to" value={target} onChange={(event) => setTarget(event.target.value)}>
           <option value="">a node…</option>
           {graph.nodes
-            .filter((one) => one.id !== node && one.kind !== "entry")
+            .filter((one) => one.id !== node && one.kind !== "entry" && one.line !== undefined)
             .map((one) => (
               <option key={one.id}>{one.id}</option>
             ))}
         </select>
-        <input aria-label="Label of the way" placeholder="error, or a rule as JSON" value={label} onChange={(event) => setLabel(event.target.value)} />
+        <input aria-label="Label of the way" placeholder={hint} value={label} onChange={(event) => setLabel(event.target.value)} />
         <button type="submit" disabled={!target}>
           Connect
         </button>
@@ -103,7 +144,7 @@ function FieldsForm({ node, format, fields, schema, onEdit }: Props) {
   const around = useMemo(() => ({ root: shape ?? {}, said: {} }), [shape]);
   if (!fields || !shape) return <p className="quiet">Its fields are changed in the text.</p>;
   const properties = shape["properties"] as { [key: string]: Schema };
-  const edits = fieldEdits(node, fields, draft);
+  const edits = fieldEdits(node, fields, draft, format);
   const set = (key: string, value: Json | undefined) => {
     const next = { ...draft };
     if (value === undefined) delete next[key];

@@ -7,10 +7,14 @@ export type Place = {
   /** The key whose value is being typed; none where a key is. */
   key?: string;
   /** Other keys of the same object with what stands after them. */
-  beside: { [key: string]: string };
+  beside: Members;
+  /** For each key of the path, what stands in the object that has it. */
+  around: Members[];
 };
 
-type Frame = { indent: number; name: string; members: { [key: string]: string } };
+export type Members = { [key: string]: string };
+
+type Frame = { indent: number; name: string; members: Members };
 type Line = { items: number[]; indent: number; key?: string; value: string };
 
 const PAIR = /^("(?:[^"\\]|\\.)*"|'[^']*'|[^\s#'"{}[\],:][^#]*?)\s*:(?:\s+(.*))?$/;
@@ -53,7 +57,23 @@ export function yamlPlace(lines: readonly string[], line: number, column: number
   const beside = { ...top(stack).members };
   if (own.key !== undefined) delete beside[own.key];
   below(lines, line, own.indent, beside);
-  return { path: stack.slice(1).map((frame) => frame.name), key: own.key, beside };
+  const around = stack.slice(1).map((frame, at) => {
+    const members = { ...stack[at]!.members };
+    if (frame.name !== "*") below(lines, line, frame.indent, members);
+    return members;
+  });
+  const place = { path: stack.slice(1).map((frame) => frame.name), key: own.key, beside, around };
+  return inBrackets(place, lines[line - 1] ?? "", typed) ?? place;
+}
+
+/** The same further inside, where brackets are open on the line. */
+function inBrackets(place: Place, whole: string, typed: string): Place | undefined {
+  const start = typed.search(/[{[]/);
+  if (start < 0 || !/^[\s-]*([^\s{[]+:\s*)?$/.test(typed.slice(0, start))) return undefined;
+  const inner = jsonPlace(whole.slice(start), typed.length - start);
+  if (!inner.open) return undefined;
+  const led = place.key === undefined ? { path: place.path, around: place.around } : { path: [...place.path, place.key], around: [...place.around, place.beside] };
+  return { path: [...led.path, ...inner.path], around: [...led.around, ...inner.around], key: inner.key, beside: inner.beside };
 }
 
 function top(stack: Frame[]): Frame {
@@ -74,7 +94,7 @@ function enter(stack: Frame[], line: Line): void {
 }
 
 /** Keys of the same object that stand further below. */
-function below(lines: readonly string[], line: number, indent: number, into: { [key: string]: string }): void {
+function below(lines: readonly string[], line: number, indent: number, into: Members): void {
   for (const text of lines.slice(line)) {
     const other = readLine(text);
     if (!other) continue;
@@ -83,23 +103,42 @@ function below(lines: readonly string[], line: number, indent: number, into: { [
   }
 }
 
-type Open = { list: boolean; key?: string; /** Whether the value of the key is next. */ valued: boolean; members: { [key: string]: string } };
+const HEADING = /^(#{1,3})\s+(.*?)\s*$/;
+
+/** Where a place in a workflow written as Markdown lies, told as an IR has it: a parameter of the step that it stands under. */
+export function markdownPlace(lines: readonly string[], line: number, column: number): Place | undefined {
+  const over = (at: number) => HEADING.exec(lines[at - 1] ?? "");
+  let first = line;
+  while (first > 0 && over(first)?.[1] === undefined) first--;
+  let section = first;
+  while (section > 0 && over(section)?.[1] !== "##") section--;
+  if (over(first)?.[1] !== "###" || over(section)?.[2]?.toLowerCase() !== "steps") return undefined;
+  const own = readLine((lines[line - 1] ?? "").slice(0, column - 1));
+  if (!own || own.items.length !== 1 || own.items[0] !== 0) return undefined;
+  const beside: Members = {};
+  for (let at = first + 1; at <= lines.length && !over(at); at++) {
+    const read = at === line ? undefined : readLine(lines[at - 1] ?? "");
+    if (read?.key !== undefined && read.items.length === 1 && read.items[0] === 0) beside[read.key] = read.value;
+  }
+  return { path: ["nodes", "*"], key: own.key, beside, around: [{}, {}] };
+}
+
+type Open = { list: boolean; key?: string; /** Whether the value of the key is next. */ valued: boolean; members: Members };
 
 /** Where a place in JSON lies, by the brackets before it. */
-export function jsonPlace(text: string, position: number): Place {
+export function jsonPlace(text: string, position: number): Place & { /** Whether a bracket is open there. */ open: boolean } {
   const open: Open[] = [];
   let last: Open | undefined;
   let path: string[] | undefined;
   let key: string | undefined;
+  let around: Members[] = [];
   for (const { 0: token, index } of text.matchAll(/"(?:[^"\\\n]|\\.)*"?|[{}[\],:]|[^\s{}[\],:"]+/g)) {
-    if (path === undefined && index + token.length >= position && index < position && !/^[{}[\],:]$/.test(token)) ({ path, key, last } = here(open));
-    if (path === undefined && index >= position) ({ path, key, last } = here(open));
+    if (path === undefined && index + token.length >= position && index < position && !/^[{}[\],:]$/.test(token)) ({ path, key, last, around } = here(open));
+    if (path === undefined && index >= position) ({ path, key, last, around } = here(open));
     const now = open[open.length - 1];
     if (token === "{" || token === "[") open.push({ list: token === "[", valued: false, members: {} });
-    else if (token === "}" || token === "]") {
-      const closed = open.pop();
-      if (path !== undefined && closed === last) break;
-    } else if (token === ":" && now) now.valued = true;
+    else if (token === "}" || token === "]") open.pop();
+    else if (token === ":" && now) now.valued = true;
     else if (token === "," && now) {
       now.valued = false;
       now.key = undefined;
@@ -108,16 +147,16 @@ export function jsonPlace(text: string, position: number): Place {
       else now.key = unquoted(token);
     }
   }
-  if (path === undefined) ({ path, key, last } = here(open));
+  if (path === undefined) ({ path, key, last, around } = here(open));
   const beside = { ...(last?.members ?? {}) };
   if (key !== undefined) delete beside[key];
-  return { path, key, beside };
+  return { path, key, beside, around, open: last !== undefined };
 }
 
-function here(open: Open[]): { path: string[]; key?: string; last?: Open } {
+/** Where it stands with these brackets open; members that stand further below are still added to what is told. */
+function here(open: Open[]): { path: string[]; key?: string; last?: Open; around: Members[] } {
   const last = open[open.length - 1];
-  const path: string[] = [];
-  for (const frame of open.slice(0, -1)) path.push(frame.list ? "*" : (frame.key ?? ""));
-  if (last?.list) path.push("*");
-  return { path, key: last && !last.list && last.valued ? last.key : undefined, last };
+  const over = last?.list ? open : open.slice(0, -1);
+  const path = over.map((frame) => (frame.list ? "*" : (frame.key ?? "")));
+  return { path, key: last && !last.list && last.valued ? last.key : undefined, last, around: over.map((frame) => frame.members) };
 }

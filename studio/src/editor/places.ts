@@ -28,13 +28,13 @@ export function keepPlaces(view: EditorView, graph: Graph): void {
 }
 
 /** The lines of every node as they are now. */
-export function lies(view: EditorView): { [node: string]: Extent } {
+export function lies(view: EditorView, format: string): { [node: string]: Extent } {
   const { doc } = view.state;
   const lines = doc.toString().split("\n");
   const found: { [node: string]: Extent } = {};
   for (const [node, place] of Object.entries(view.state.field(places))) {
     const line = doc.lineAt(place);
-    const here = extent(lines, line.number, [...line.text.slice(0, place - line.from)].length + 1);
+    const here = extent(lines, line.number, [...line.text.slice(0, place - line.from)].length + 1, format);
     if (here) found[node] = here;
   }
   return found;

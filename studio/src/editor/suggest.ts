@@ -1,18 +1,52 @@
-// What could stand at a place of a document, by its JSON Schema, its nodes and the tools there are. Pure.
+// What could stand at a place of a document, by its JSON Schema, its nodes, the tools there are and what those take. Pure.
 import type { Json, Schema } from "../api/types";
 import { resolved } from "../form/schema";
-import type { Place } from "./path";
+import type { Members, Place } from "./path";
 
-export type Suggestion = { text: string; kind: "key" | "value" | "node" | "tool"; about?: string };
-export type Known = { nodes: string[]; tools: { name: string; about?: string }[]; /** Workflows that can be called by name. */ workflows: { name: string; about?: string }[] };
+export type Suggestion = { text: string; kind: "key" | "value" | "node" | "tool"; about?: string; /** Whether it must be there. */ needed?: boolean };
+type Named = { name: string; about?: string };
+export type Known = {
+  nodes: string[];
+  tools: Named[];
+  /** Workflows that can be called by name. */
+  workflows: Named[];
+  /** What the tool takes whose arguments are being written. */
+  takes?: Schema;
+};
 
 /** Keys whose values name a node. */
 const LEADS = new Set(["next", "on-error", "onError", "depends_on", "from", "to", "start_node", "entryNode", "exitNode"]);
 
+/** Keys whose values are the arguments of a call. */
+const ARGUMENTS = new Set(["args", "arguments", "params"]);
+
+/** What a step written as Markdown says by its heading and its prose. */
+const IN_HEADINGS = new Set(["id", "purpose", "params"]);
+
 const isObject = (given: Json | undefined): given is Schema => typeof given === "object" && given !== null && !Array.isArray(given);
 
+/** The path inside the arguments of a call, and what stands beside these. */
+function given(place: Place): { inside: string[]; node: Members } | undefined {
+  const at = place.path.findIndex((part) => ARGUMENTS.has(part));
+  return at < 0 ? undefined : { inside: place.path.slice(at + 1), node: place.around[at] ?? {} };
+}
+
+/** The tool whose arguments are being written at a place, as the registry knows it. */
+export function calledAt(place: Place, inStep = false): string | undefined {
+  const { server, tool, workflow, type } = given(place)?.node ?? (inStep ? place.beside : {});
+  if (workflow) return `workflow:${workflow}`;
+  if (tool) return server ? `${server}:${tool}` : tool;
+  return type || undefined;
+}
+
+/** Whether the name of a tool is being written, and of which server. */
+export function toolWanted(place: Place, format: string): { server?: string } | undefined {
+  const named = place.key === "tool" || (place.key === "type" && (format === "ir" || format === "markdown") && place.path[place.path.length - 2] === "nodes");
+  return named && !given(place) ? { server: place.beside["server"] } : undefined;
+}
+
 /** The schema of the object around a place, with the part that its other keys decide. */
-export function schemaAt(root: Schema, place: Place): Schema | undefined {
+export function schemaAt(root: Schema, place: Pick<Place, "path">): Schema | undefined {
   let now: Schema | undefined = resolved(root, root);
   for (const part of place.path) {
     if (!now) return undefined;
@@ -42,7 +76,7 @@ function resolvedCases(schema: Schema, root: Schema): Schema[] {
 }
 
 /** The members that an object may have, as its other members are. */
-export function members(schema: Schema, beside: { [key: string]: string }): { [key: string]: Schema } {
+export function members(schema: Schema, beside: Members): { [key: string]: Schema } {
   const all: { [key: string]: Schema } = {};
   const add = (given: Json | undefined) => {
     if (!isObject(given)) return;
@@ -63,7 +97,7 @@ export function members(schema: Schema, beside: { [key: string]: string }): { [k
 const list = (given: Json | undefined): Schema[] => (Array.isArray(given) ? given.filter(isObject) : []);
 
 /** Whether the condition of a case holds for the members that are there. */
-function holds(condition: Schema, beside: { [key: string]: string }): boolean {
+function holds(condition: Schema, beside: Members): boolean {
   const properties = isObject(condition["properties"]) ? condition["properties"] : {};
   return Object.entries(properties).every(([key, value]) => {
     const has = beside[key];
@@ -73,7 +107,7 @@ function holds(condition: Schema, beside: { [key: string]: string }): boolean {
   });
 }
 
-function member(schema: Schema, key: string, root: Schema, beside: { [key: string]: string }): Schema | undefined {
+function member(schema: Schema, key: string, root: Schema, beside: Members): Schema | undefined {
   const found = members(schema, beside)[key] ?? everyCase(schema)[key];
   if (found) return opened(found, root);
   const more = schema["additionalProperties"];
@@ -90,18 +124,42 @@ function everyCase(schema: Schema): { [key: string]: Schema } {
   return all;
 }
 
+/** What could stand in a step written as Markdown, where arguments stand beside what the step says of itself. */
+export function suggestInStep(root: Schema | undefined, place: Place, known: Known): Suggestion[] {
+  const own = suggest(root, place, known).filter(({ kind, text }) => kind !== "key" || !IN_HEADINGS.has(text));
+  if (!known.takes) return own;
+  const given = bySchema(known.takes, { ...place, path: [] });
+  return place.key === undefined ? [...given, ...own] : own.length ? own : given;
+}
+
 /** What could stand at the place: keys, or values of the key that is being filled in. */
 export function suggest(root: Schema | undefined, place: Place, known: Known): Suggestion[] {
+  const call = given(place);
+  if (call) return known.takes ? bySchema(known.takes, { ...place, path: call.inside }) : [];
   const inList = place.path[place.path.length - 1] === "*" && place.key === undefined;
   const leads = place.key ?? (inList ? place.path[place.path.length - 2] : undefined);
   if (leads !== undefined && LEADS.has(leads)) return known.nodes.map((text) => ({ text, kind: "node" }));
   if (place.key === "tool") return tools(place, known);
   if (place.key === "workflow") return known.workflows.map(({ name, about }) => ({ text: name, kind: "tool", about }));
-  const schema = root && schemaAt(root, place);
-  if (!schema || !root) return [];
+  const found = root ? bySchema(root, place) : [];
+  return place.key === "type" ? [...found, ...tools(place, known)] : found;
+}
+
+function bySchema(root: Schema, place: Place): Suggestion[] {
+  const schema = schemaAt(root, place);
+  if (!schema) return [];
   if (place.key !== undefined) return values(member(schema, place.key, root, place.beside));
+  const needed = Array.isArray(schema["required"]) ? schema["required"] : [];
   const free = Object.entries(members(schema, place.beside)).filter(([key]) => place.beside[key] === undefined);
-  return free.map(([text, value]) => ({ text, kind: "key", about: typeof value["description"] === "string" ? value["description"] : undefined }));
+  const offered = free.map(([text, value]) => ({ text, kind: "key" as const, about: about(value), needed: needed.includes(text) }));
+  return offered.sort((a, b) => Number(b.needed) - Number(a.needed));
+}
+
+/** What a field is for, and what it takes. */
+function about(schema: Schema): string | undefined {
+  const { type, description } = schema;
+  const said = [typeof type === "string" ? type : undefined, typeof description === "string" ? description : undefined];
+  return said.filter((part) => part !== undefined).join(": ") || undefined;
 }
 
 /** Tools by the server that stands beside, or with it where the format writes both in one. */

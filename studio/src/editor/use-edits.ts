@@ -9,7 +9,7 @@ import { inUnits } from "./flaws";
 /** Somebody who types meanwhile makes the answer stale; so often it is asked again. */
 const TURNS_MAX = 3;
 
-export type Edits = { wrong?: Error; edit: (edits: Edit[]) => Promise<boolean>; settle: () => void };
+export type Edits = { wrong?: Error; edit: (edits: Edit[]) => Promise<boolean>; settle: () => void; /** Says why something is not done. */ say: (why: string) => void };
 
 export function useEdits(document: DocumentText, view: EditorView | undefined, workflow: string | undefined): Edits {
   const [wrong, setWrong] = useState<Error>();
@@ -33,5 +33,5 @@ export function useEdits(document: DocumentText, view: EditorView | undefined, w
     },
     [view, document.format, workflow],
   );
-  return { wrong, edit, settle: () => setWrong(undefined) };
+  return { wrong, edit, settle: () => setWrong(undefined), say: (why) => setWrong(new Error(why)) };
 }

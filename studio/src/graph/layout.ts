@@ -6,10 +6,12 @@ import { graphlib, layout as place } from "@dagrejs/dagre";
 import type { Graph, GraphNode } from "../api/types";
 import type { Band, Box, Laid, Point } from "./layout-path";
 
-
 const LETTER = 7.4;
 const NODE_WIDTH_MIN = 144;
 const NODE_WIDTH_MAX = 264;
+/** Slanted and round ends take room from the words. */
+const SLANTED = new Set(["choose", "decision", "hub", "entry", "exit", "terminal", "compute"]);
+const SLANT = 24;
 const NODE_HEIGHT = 62;
 const MARGIN = 32;
 /** Beyond so many nodes, fewer crossings are not worth the time that finding them takes. */
@@ -18,7 +20,7 @@ const ORDERED_MAX = 200;
 /** How large a node is drawn, from its words alone: nothing has to be measured. */
 export function size(node: GraphNode): { width: number; height: number } {
   const letters = Math.max(node.label.length, (node.detail ?? node.tool ?? "").length * 0.86);
-  const width = Math.round(Math.min(NODE_WIDTH_MAX, Math.max(NODE_WIDTH_MIN, letters * LETTER + 64)));
+  const width = Math.round(Math.min(NODE_WIDTH_MAX, Math.max(NODE_WIDTH_MIN, letters * LETTER + 64 + (SLANTED.has(node.kind) ? SLANT : 0))));
   return { width, height: NODE_HEIGHT };
 }
 

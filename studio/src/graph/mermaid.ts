@@ -11,8 +11,9 @@ function shape(node: GraphNode): string {
     case "terminal":
       return `([${label}])`;
     case "choose":
-    case "decision":
       return `{{${label}}}`;
+    case "decision":
+      return `{${label}}`;
     case "compute":
       return `[/${label}/]`;
     case "hub":

@@ -69,7 +69,7 @@ export const ShownNodeView = memo(function ShownNodeView({ data }: NodeProps<Sho
       <svg className="icon" viewBox="0 0 16 16" width="18" height="18" aria-hidden="true">
         <path d={kind.icon} />
       </svg>
-      <span className="words">
+      <span className="words" title={[node.label, node.tool ?? node.detail].filter(Boolean).join("\n")}>
         <span className="label">{node.label}</span>
         <span className="detail">{word ? `${state.sign} ${word}` : (remark ?? node.tool ?? node.detail ?? kind.word)}</span>
         <span className="unseen">{unseen(data)}</span>

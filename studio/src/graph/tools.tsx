@@ -7,6 +7,9 @@ import { mermaid } from "./mermaid";
 import { svg } from "./svg";
 import type { NodeState } from "./view";
 
+/** With a little room around it, and never larger than drawn. */
+export const FIT = { maxZoom: 1, padding: 0.05 };
+
 type Props = {
   graph: Graph;
   laid: Laid;
@@ -31,7 +34,7 @@ export function Tools({ graph, laid, states, taken, onSearch }: Props) {
       <button type="button" aria-label="Zoom out" onClick={() => void flow.zoomOut()}>
         −
       </button>
-      <button type="button" aria-label="Show all" title="Show all (0)" onClick={() => void flow.fitView()}>
+      <button type="button" aria-label="Show all" title="Show all (0)" onClick={() => void flow.fitView(FIT)}>
         ⤢
       </button>
       <button type="button" aria-label="Find a node" title="Find a node (/)" onClick={onSearch}>

@@ -10,7 +10,7 @@ import { ShownEdgeView } from "./edge";
 import { ShownNodeView, type Mark, type ShownNode } from "./node";
 import { useElements } from "./elements";
 import { Search } from "./search";
-import { Tools } from "./tools";
+import { FIT, Tools } from "./tools";
 import { useTheme } from "../shell/theme";
 
 export type NodeState = { status: NodeStatus; visits: number };
@@ -39,6 +39,8 @@ export type GraphProps = {
 };
 
 const nodeTypes = { shown: ShownNodeView };
+/** Small, so that it hides little where there is little room. */
+const MAP = { width: 136, height: 100 };
 const edgeTypes = { shown: ShownEdgeView };
 
 export function GraphView(props: GraphProps) {
@@ -84,7 +86,7 @@ function Canvas(props: GraphProps & { laid: Laid }) {
     else if (event.key === "Escape") onSelect?.(undefined);
     else if (event.key === "+" || event.key === "=") void flow.zoomIn();
     else if (event.key === "-") void flow.zoomOut();
-    else if (event.key === "0") void flow.fitView();
+    else if (event.key === "0") void flow.fitView(FIT);
     else if (!here || event.target instanceof HTMLButtonElement) return;
     else if (isArrow(event.key)) {
       const next = selected ? neighbour(graph, laid, here, event.key) : here;
@@ -110,7 +112,7 @@ function Canvas(props: GraphProps & { laid: Laid }) {
         edgeTypes={edgeTypes}
         colorMode={shown}
         fitView
-        fitViewOptions={{ maxZoom: 1, padding: 0.08 }}
+        fitViewOptions={FIT}
         minZoom={0.04}
         maxZoom={2}
         onlyRenderVisibleElements={graph.nodes.length > 60}
@@ -134,7 +136,7 @@ function Canvas(props: GraphProps & { laid: Laid }) {
       >
         <Background gap={24} size={1} />
         {props.states && laid.bands.some((band) => band.layer !== undefined) && <Bands bands={laid.bands} />}
-        <MiniMap<ShownNode> pannable zoomable ariaLabel="Overview of the graph" nodeClassName={(node) => `mini ${node.data.live ? (node.data.status ?? "idle") : "idle"}`} />
+        <MiniMap<ShownNode> style={MAP} pannable zoomable ariaLabel="Overview of the graph" nodeClassName={(node) => `mini ${node.data.live ? (node.data.status ?? "idle") : "idle"}`} />
         <Panel position="top-left">
           {searching && <Search graph={graph} onPick={(id) => choose(id)} onClose={() => setSearching(false)} />}
         </Panel>

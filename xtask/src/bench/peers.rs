@@ -19,6 +19,7 @@ mod page;
 struct Wish {
     quick: bool,
     render: bool,
+    n8n: bool,
     only: Option<String>,
 }
 
@@ -29,7 +30,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let kept = bench.join("peers.json");
     if !wish.render {
         std::fs::create_dir_all(&bench)?;
-        let versions = install::all(&bench)?;
+        let versions = install::all(&bench, wish.n8n)?;
         build()?;
         let found = measure(&bench, &wish, versions)?;
         std::fs::write(&kept, serde_json::to_string_pretty(&found)?)?;
@@ -51,6 +52,7 @@ fn wish(arguments: &[String]) -> Result<Wish> {
         match argument.as_str() {
             "--quick" => wish.quick = true,
             "--render" => wish.render = true,
+            "--n8n" => wish.n8n = true,
             "--only" => {
                 let numbers = arguments.next();
                 wish.only = Some(
@@ -60,7 +62,7 @@ fn wish(arguments: &[String]) -> Result<Wish> {
                 );
             }
             _ => {
-                bail!("`{argument}` is not known here; --quick, --only 1,3 and --render are")
+                bail!("`{argument}` is not known here; --quick, --only 1,3, --n8n and --render are")
             }
         }
     }
@@ -87,6 +89,9 @@ fn measure(bench: &Path, wish: &Wish, versions: Value) -> Result<Value> {
     if wish.quick {
         command.arg("--quick");
     }
+    if wish.n8n {
+        command.arg("--n8n");
+    }
     if let Some(only) = &wish.only {
         command.args(["--only", only]);
     }
@@ -111,8 +116,7 @@ fn write(found: &Value) -> Result<()> {
     std::fs::create_dir_all(docs.join("images"))?;
     std::fs::write(&picture, chart::draw(found))?;
     let path = docs.join("benchmarks.md");
-    let before = std::fs::read_to_string(&path).unwrap_or_else(|_| page::FRAME.to_owned());
-    std::fs::write(&path, page::fill(&before, found)?)?;
+    std::fs::write(&path, page::page(found))?;
     println!("written: {}", path.display());
     Ok(())
 }

@@ -15,7 +15,8 @@ pub fn written(bytes: &[u8]) -> Vec<CallSite> {
     let root = tree.root();
     let tools = root.get("tools").into_iter().flat_map(|at| at.items());
     let owners = tools.chain([root]).chain(root.get("workflow"));
-    let lists = owners.flat_map(|owner| [owner.get("nodes"), owner.get("tasks")]);
+    let lists =
+        owners.flat_map(|owner| [owner.get("nodes"), owner.get("tasks"), owner.get("plan")]);
     let nodes = lists.flatten().flat_map(|at| at.items());
     nodes.filter_map(call).collect()
 }

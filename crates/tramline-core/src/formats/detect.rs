@@ -26,7 +26,7 @@ pub(super) fn format(root: At<'_>) -> Result<Format, Vec<Flaw>> {
     const YAML: [&str; 4] = ["tools", "server", "mcpServers", "executionLimits"];
     if has("tools") {
         Ok(Format::Yaml)
-    } else if has("tasks") || is_list(inner) {
+    } else if has("tasks") || is_list(inner) || is_list(root.value.get("plan")) {
         Ok(Format::Dag)
     } else if has("ir_version") || (has("nodes") && !has("server")) {
         Ok(Format::Ir)
@@ -38,7 +38,7 @@ pub(super) fn format(root: At<'_>) -> Result<Format, Vec<Flaw>> {
             Code::Missing,
             root.place(),
             "nothing tells what kind of workflow this is",
-            "a YAML graph has `tools`, a DAG `tasks`, an IR `nodes`, markdown `## Steps`",
+            "a YAML graph has `tools`, a DAG `tasks`, a plan `plan`, an IR `nodes`, markdown `## Steps`",
         );
         Err(flaws.sorted())
     }

@@ -5,16 +5,19 @@
 //! is refused. So nothing is ever changed but what was asked for.
 
 use super::checked::Form;
-use super::{Format, detect, document};
-use op::Op;
+use super::{Flaws, Format, detect, document, pflow_markdown};
+use crate::flaw::Flaw;
+use op::{Op, Step, key};
 use serde::{Deserialize, Serialize};
 use splice::Spliced;
 use std::ops::Range;
 use tramline_expr::Value;
 use writing::Page;
 
+mod chart;
 mod op;
 mod plan;
+mod references;
 mod rename;
 mod splice;
 #[cfg(test)]
@@ -119,10 +122,22 @@ pub fn edit(
     let mark = text.starts_with('\u{feff}');
     let mut spliced = Spliced::new(text.strip_prefix('\u{feff}').unwrap_or(text));
     for edit in edits {
-        let mut tree = read(&spliced.text())?;
-        let format = format(form, &tree)?;
+        let text = spliced.text();
+        if form == Some(Form::Procedure) {
+            let changes = chart::changes(&text, edit)?;
+            changes.iter().for_each(|change| spliced.splice(change));
+            continue;
+        }
+        let (mut tree, format) = match form {
+            Some(Form::Workflows(Format::Markdown)) => (read_steps(&text)?, Format::Markdown),
+            form => {
+                let tree = read(&text)?;
+                let format = format(form, &tree)?;
+                (tree, format)
+            }
+        };
         for op in plan::plan(tree.root().value, format, workflow, edit)? {
-            tree = write(&mut spliced, &tree, &op)?;
+            tree = write(&mut spliced, &tree, &op, format)?;
         }
     }
     let mut changes = spliced.changes();
@@ -144,34 +159,55 @@ pub fn edit(
 }
 
 fn read(text: &str) -> Result<document::Tree, String> {
-    document::read(text.as_bytes()).map_err(|flaws| {
-        let first = flaws.first().map(ToString::to_string);
-        format!("mend the text first: {}", first.unwrap_or_default())
-    })
+    document::read(text.as_bytes()).map_err(|flaws| mend(&flaws))
+}
+
+fn mend(flaws: &[Flaw]) -> String {
+    let first = flaws.first().map(ToString::to_string);
+    format!("mend the text first: {}", first.unwrap_or_default())
+}
+
+/// A workflow written as markdown in the shape of an IR.
+fn read_steps(text: &str) -> Result<document::Tree, String> {
+    let mut flaws = Flaws::default();
+    let tree = pflow_markdown::tree(text, &mut flaws);
+    match (tree, flaws.fatal()) {
+        (Some(tree), false) => Ok(tree),
+        (Some(_) | None, _) => Err(mend(&flaws.sorted())),
+    }
 }
 
 fn format(form: Option<Form>, tree: &document::Tree) -> Result<Format, String> {
     let format = match form {
         Some(Form::Workflows(format)) => format,
-        Some(Form::Procedure) => {
-            return Err("a procedure is edited in its text".to_owned());
+        Some(Form::Procedure) | None => {
+            detect::format(tree.root()).map_err(|_| "nothing tells its format".to_owned())?
         }
-        None => detect::format(tree.root()).map_err(|_| "nothing tells its format".to_owned())?,
     };
-    match format {
-        Format::Yaml | Format::Dag | Format::Ir => Ok(format),
-        Format::Markdown => Err("a markdown workflow is edited in its text".to_owned()),
-    }
+    Ok(format)
 }
 
 /// Writes one change; the text must then read as the value that was meant.
-fn write(spliced: &mut Spliced, tree: &document::Tree, op: &Op) -> Result<document::Tree, String> {
+fn write(
+    spliced: &mut Spliced,
+    tree: &document::Tree,
+    op: &Op,
+    format: Format,
+) -> Result<document::Tree, String> {
     let refuse = || "this place is written in a way that only its text can change".to_owned();
     let meant: Value = op.on(tree.root().value).ok_or_else(refuse)?;
-    for change in Page::new(tree).changes(op) {
+    let mut changes = Page::new(tree).changes(op);
+    if format == Format::Markdown {
+        changes.splice(0..0, in_steps(tree, op));
+    }
+    for change in changes {
         let mut tried = spliced.clone();
         tried.splice(&change);
-        if let Ok(after) = document::read(tried.text().as_bytes())
+        let after = match format {
+            Format::Markdown => read_steps(&tried.text()),
+            Format::Yaml | Format::Dag | Format::Ir => read(&tried.text()),
+        };
+        if let Ok(after) = after
             && *after.root().value == meant
         {
             *spliced = tried;
@@ -179,4 +215,30 @@ fn write(spliced: &mut Spliced, tree: &document::Tree, op: &Op) -> Result<docume
         }
     }
     Err(refuse())
+}
+
+/// How steps written as markdown come and go, and their parameters.
+fn in_steps(tree: &document::Tree, op: &Op) -> Option<Change> {
+    let sheet = pflow_markdown::patch::Sheet::of(tree.text());
+    let nodes = key("nodes");
+    let (stretch, insert) = match op {
+        Op::Insert(at, place, node) if *at == [nodes.clone()] => sheet.insert(*place, node),
+        Op::Remove(at) => match at.as_slice() {
+            [first, Step::Place(place)] if *first == nodes => sheet.remove(*place),
+            [first, Step::Place(place), .., Step::Key(name)] if *first == nodes => {
+                sheet.drop(*place, name)
+            }
+            _ => None,
+        },
+        Op::Set(at, value) => match at.as_slice() {
+            [first, Step::Place(place), .., Step::Key(name)]
+                if *first == nodes && op::find(tree.root().value, at).is_none() =>
+            {
+                sheet.add(*place, name, value)
+            }
+            _ => None,
+        },
+        Op::Insert(..) => None,
+    }?;
+    Some(Change::new(stretch, insert))
 }

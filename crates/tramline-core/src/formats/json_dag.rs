@@ -1,7 +1,8 @@
 //! DAGs of tasks as JSON: each task calls a tool and names the tasks it depends on.
 //!
 //! A task runs when all it depends on has, and a task that fails takes down only what depends on
-//! it. What a task gives is referred to by `$OUTPUT[id]`.
+//! it. What a task gives is referred to by `$OUTPUT[id]`. A plan is such a document too: its tasks
+//! stand under `plan`, and each depends on the one before it.
 
 use super::document::{self, At, Tree};
 use super::sketch::{self, Sketch, Sources};
@@ -33,7 +34,7 @@ const TRANSIENT: Retry = Retry {
 };
 
 /// The fields of a document. Those of a caller's request that are not about the tasks are let be.
-const KNOWN: [&str; 16] = [
+const KNOWN: [&str; 17] = [
     "version",
     "entry",
     "name",
@@ -49,8 +50,12 @@ const KNOWN: [&str; 16] = [
     "servers",
     "executionLimits",
     "tasks",
+    PLAN,
     "$schema",
 ];
+
+/// The tasks of a plan: each begins when the one before it has ended.
+pub(super) const PLAN: &str = "plan";
 
 /// Reads a DAG from a value, as a caller hands it over. Places are JSON pointers.
 pub fn read_value(value: &Value, hint: Hint<'_>) -> Result<Document, Vec<Flaw>> {
@@ -92,11 +97,14 @@ pub(super) fn read_tree(tree: &Tree, hint: Hint<'_>) -> Result<Document, Vec<Fla
     sketch.workflow.limits = limits::read(about, bounds(list), &mut flaws);
     let named = fields::text(about, "entry", &mut flaws).map(|(name, _)| name);
     let ids = tasks::Ids::of(list, named);
-    let tasks: Vec<_> = list
+    let mut tasks: Vec<_> = list
         .items()
         .enumerate()
         .map(|(number, at)| tasks::Task::read(at, number, &ids, &mut flaws))
         .collect();
+    if fields::given(about, "tasks").is_none() && fields::given(about, PLAN).is_some() {
+        tasks::in_order(&mut tasks);
+    }
     sketch.broken = tasks.iter().any(|task| task.broken);
     let parameters: Vec<Str> = tasks
         .iter()
@@ -120,8 +128,8 @@ fn task_list<'t>(root: At<'t>, about: At<'t>, flaws: &mut Flaws) -> Option<At<'t
     let list = match root.value {
         Value::Array(_) => root,
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
-            match fields::given(about, "tasks") {
-                Some(list) => list,
+            match fields::given_as(about, &["tasks", PLAN]) {
+                Some((_, list)) => list,
                 None => {
                     fields::missing(about, "the document", "tasks", hint, flaws);
                     return None;

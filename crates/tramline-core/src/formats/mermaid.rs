@@ -260,6 +260,49 @@ pub(crate) fn read_part(
         flaws.add(Code::Unreadable, place, message, "split the diagram");
         return None;
     }
+    drawn(text, part, lines, flaws).map(|(chart, _)| chart)
+}
+
+/// A statement of vertices and arrows as it stands in the text. For whoever changes a drawing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Chain {
+    /// The vertices, those with `&` between them together.
+    pub(crate) ends: Vec<Vec<Mention>>,
+    /// The bytes of each arrow, with the blanks around it.
+    pub(crate) arrows: Vec<Range<usize>>,
+}
+
+/// One place that names a vertex, with all that is said of it there.
+#[derive(Clone, Debug)]
+pub(crate) struct Mention {
+    /// The vertex, by its place.
+    pub(crate) vertex: usize,
+    /// Its bytes.
+    pub(crate) bytes: Range<usize>,
+}
+
+/// The diagram of a part of a text, and how its statements are written.
+pub(crate) fn drawn(
+    text: &str,
+    part: Range<usize>,
+    lines: &Lines<'_>,
+    flaws: &mut Flaws,
+) -> Option<(Flowchart, Vec<Chain>)> {
     let masked = mask::mask(text, part.clone());
     parse::Parser::new(&masked, lines, flaws).chart(part)
+}
+
+/// A text as it stands between brackets: as it is where nothing in it means something else.
+pub(crate) fn written(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | ',' | '.' | '?' | '!' | '\'');
+    let is_plain = !text.is_empty() && text.trim() == text && text.chars().all(plain);
+    match is_plain {
+        true => text.to_owned(),
+        false => format!("\"{}\"", captions::encode(text)),
+    }
+}
+
+/// The brackets that draw a shape, if some do.
+pub(crate) fn brackets(shape: Shape) -> Option<(&'static str, &'static str)> {
+    shape.brackets()
 }

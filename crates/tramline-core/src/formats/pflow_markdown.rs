@@ -15,6 +15,7 @@ use outline::{Outline, Section};
 mod lines;
 mod outline;
 mod parts;
+pub(super) mod patch;
 mod write;
 
 pub use write::write;

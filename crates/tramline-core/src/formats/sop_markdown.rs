@@ -54,6 +54,34 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Document, Vec<Flaw>> {
     }
 }
 
+/// Where the flowchart of a procedure stands, in bytes.
+pub(super) fn chart_of(text: &str) -> Option<Range<usize>> {
+    Outline::of(text).chart(text)
+}
+
+/// The headings that instructions for nodes stand under, each with all that belongs to it.
+pub(super) fn instructions(text: &str) -> Vec<(String, Range<usize>, Range<usize>)> {
+    let outline = Outline::of(text);
+    let parts = outline.sections.iter().filter(|it| it.holds_prompts());
+    let below = parts.flat_map(|part| part.below(&outline));
+    let told = below.map(|it| {
+        let title = it.title.replace('`', "");
+        let id = title.split([' ', ':', '\t']).next().unwrap_or_default();
+        let whole = it.heading.start..it.whole(&outline).end;
+        (id.to_owned(), it.heading.clone(), whole)
+    });
+    told.collect()
+}
+
+/// The parts of a procedure that name nodes outside of its drawing: its frontmatter, and what
+/// instructions stand in.
+pub(super) fn naming(text: &str) -> Vec<Range<usize>> {
+    let outline = Outline::of(text);
+    let parts = outline.sections.iter().filter(|it| it.holds_prompts());
+    let parts = parts.map(|it| it.heading.end..it.whole(&outline).end);
+    outline.front.clone().into_iter().chain(parts).collect()
+}
+
 /// What all parts of the reader share.
 struct Reader<'t> {
     text: &'t str,

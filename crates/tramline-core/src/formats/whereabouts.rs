@@ -67,7 +67,12 @@ impl Whereabouts {
             }
         }
         let inner = root.get("workflow").and_then(|inner| inner.get("tasks"));
-        for list in [root.get("nodes"), root.get("tasks"), inner] {
+        for list in [
+            root.get("nodes"),
+            root.get("tasks"),
+            root.get("plan"),
+            inner,
+        ] {
             self.nodes(list, None);
         }
         if root.value.as_array().is_some() {

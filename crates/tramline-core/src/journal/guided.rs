@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::ids::{NodeIx, RunId, ToolName};
 use crate::sop::Sop;
 use crate::todo::Todo;
+use crate::upstream::Upstream;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tramline_expr::{Str, Value};
@@ -128,6 +129,9 @@ pub struct ToolCalled {
     /// The run in which a person is asked about it, and in which it is then made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
+    /// The span of its caller's that it belongs to, if the caller named one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<Box<Upstream>>,
 }
 
 /// What came of a call.

@@ -265,6 +265,7 @@ impl Held {
             confirmed: None,
             against: None,
             run: None,
+            upstream: None,
         })))?;
         let failure = failed
             .then(|| crate::failure::Failure::new(crate::failure::FailureKind::Tool, "it failed"));

@@ -4,6 +4,7 @@ use super::{Refusal, Turn, Walk};
 use crate::ids::{RunId, ToolName};
 use crate::journal::{Asked, Event, Refused, ToolCalled};
 use crate::sop::Mode;
+use crate::upstream::Upstream;
 use tramline_expr::{Str, Value};
 
 /// A call that somebody wants to make.
@@ -19,6 +20,8 @@ pub struct Pass {
     pub asked_in: Option<RunId>,
     /// Whether somebody else than the procedure wants a person to be asked.
     pub asks: bool,
+    /// The span of its caller's that it belongs to.
+    pub upstream: Option<Upstream>,
 }
 
 /// Whether a call may be made: the event that announces it, or the refusal.
@@ -53,6 +56,7 @@ pub fn call(walk: &Walk, pass: Pass) -> Turn {
         confirmed: pass.confirmed,
         against: says,
         run: pass.asked_in.filter(|_| asks),
+        upstream: pass.upstream.map(Box::new),
     }));
     Turn {
         events: vec![event],

@@ -1,6 +1,6 @@
 //! From events to the lines of a trace.
 
-use super::{Asked, Note, Step, Trace, VERSION, outcome};
+use super::{Asked, ForkPoint, Note, Step, Trace, VERSION, outcome};
 use crate::graph::Graph;
 use crate::ids::{Checkpoint, NodeIx, RunId, Seq, StepNo};
 use crate::journal::{Answer, Entry, Event, Pause};
@@ -57,6 +57,10 @@ impl Writer<'_> {
             Event::Started(started) => {
                 self.trace.workflow = started.workflow.name.clone();
                 self.trace.session = started.session.clone();
+                self.trace.forked_from = started.fork.as_ref().map(|fork| ForkPoint {
+                    run_id: fork.run.to_string(),
+                    seq: fork.seq,
+                });
                 self.trace.started_ms = at_ms;
                 self.trace.input = started.input.clone();
             }

@@ -161,7 +161,7 @@ fn nothing_to_go_by_is_said_clearly() {
     assert_eq!(
         told,
         [
-            "1:1 [T0003] nothing tells what kind of workflow this is (a YAML graph has `tools`, a DAG `tasks`, an IR `nodes`, markdown `## Steps`)"
+            "1:1 [T0003] nothing tells what kind of workflow this is (a YAML graph has `tools`, a DAG `tasks`, a plan `plan`, an IR `nodes`, markdown `## Steps`)"
         ]
     );
     assert!(flaws("{\"tasks\": []}")[0].contains("there are no tasks"));

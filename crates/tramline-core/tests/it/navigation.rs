@@ -174,6 +174,7 @@ impl Told {
             confirmed: confirmed.map(Into::into),
             asked_in: None,
             asks: false,
+            upstream: None,
         };
         let turn = navigate::call(&self.walk, pass);
         self.record(&turn);

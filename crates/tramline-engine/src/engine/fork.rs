@@ -14,6 +14,7 @@ use tramline_core::graph::Graph;
 use tramline_core::ids::{RunId, Seq, StepNo, ToolName};
 use tramline_core::journal::{Entry, Event, Fork, Watch};
 use tramline_core::run::{Run, Stage};
+use tramline_core::upstream::Upstream;
 use tramline_core::workflow::Action;
 use tramline_core::{Str, Value};
 
@@ -27,10 +28,29 @@ pub struct Branch {
     pub at: At,
     /// The output that the step there is taken to have given.
     pub output: Option<Value>,
+    /// Another input, which only a fork from the beginning can have. Nothing that it calls is then a
+    /// repetition of what the other run has called, so nothing is asked about.
+    pub input: Option<Value>,
     /// What becomes of calls that the other run has made.
     pub effects: Effects,
     /// Where the new run is to halt.
     pub watch: Option<Watch>,
+    /// The span of its caller's that the new run belongs to.
+    pub upstream: Option<Upstream>,
+}
+
+impl Branch {
+    /// Another way from there that differs in nothing else yet.
+    pub fn at(at: At) -> Self {
+        Self {
+            at,
+            output: None,
+            input: None,
+            effects: Effects::Ask,
+            watch: None,
+            upstream: None,
+        }
+    }
 }
 
 /// What a fork does about calls that the other run has made and that do more than look.
@@ -60,12 +80,22 @@ impl Engine {
         let seq = place(id, &loaded.entries, branch.at)?;
         let (past, later) = loaded.entries.split_at(seq as usize);
         let mut past = past.to_vec();
+        let anew = branch.input.is_some();
+        if let Some(input) = branch.input {
+            if seq != 1 || branch.output.is_some() {
+                return Err(begins_anew());
+            }
+            replace_input(&graph, &mut past, self.discreet(input).await)?;
+        }
         if let Some(output) = branch.output {
             edit(&graph, &mut past, self.discreet(output).await)?;
         }
         let stood = self.fold(id, &past)?;
         settled(&stood)?;
-        let effects = self.effects(&graph, later).await;
+        let effects = match anew {
+            true => Vec::new(),
+            false => self.effects(&graph, later).await,
+        };
         facts(&stood, later, &mut past);
         let Some(Event::Started(started)) = past.first_mut().map(|first| &mut first.event) else {
             return Err(Fault::NotFound(id.clone()));
@@ -80,7 +110,7 @@ impl Engine {
         });
         started.by = self.0.options.name.clone();
         started.parent = None;
-        started.upstream = None;
+        started.upstream = branch.upstream.map(Box::new);
         started.watch = branch.watch;
         let _room = self.room().await?;
         let handle = self.branch_off(past)?;
@@ -129,6 +159,23 @@ impl Engine {
         let seat = self.0.seat(&id)?;
         Ok(self.spawn(seat, run, ledger))
     }
+}
+
+fn begins_anew() -> Fault {
+    let message = "another input begins anew: fork from the beginning, and leave the output out";
+    Fault::Refused(message.into())
+}
+
+/// Puts another input in the place of what the run began with.
+fn replace_input(graph: &Graph, past: &mut [Entry], input: Value) -> Result<(), Fault> {
+    graph.check_input(&input).map_err(|flaws| Fault::BadInput {
+        workflow: graph.workflow.name.to_string(),
+        flaws,
+    })?;
+    if let Some(Event::Started(started)) = past.first_mut().map(|first| &mut first.event) {
+        started.input = input;
+    }
+    Ok(())
 }
 
 /// Puts another output in the place of what the last event's step gave.

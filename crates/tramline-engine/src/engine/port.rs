@@ -3,6 +3,8 @@
 //! What is brought in is only looked at. Whatever had not ended is ended on the way in, so that
 //! no process ever drives it.
 
+mod discreet;
+
 use super::{Begun, Engine, Owner};
 use crate::clock;
 use crate::fault::Fault;
@@ -20,6 +22,11 @@ use tramline_core::sop::Sop;
 pub const PORT_BYTES_MAX: usize = 64 << 20;
 /// The version of such files.
 const VERSION: u32 = 1;
+/// No event happened later: the end of the year 9999, in milliseconds since 1970. Beyond it times
+/// cannot be reckoned with.
+const AT_MS_MAX: i64 = 253_402_300_799_999;
+/// So much is said of what is wrong with a file, which may have words of any length, in characters.
+const SAYS_CHARS_MAX: usize = 300;
 
 /// A run as a file.
 #[derive(Serialize, Deserialize)]
@@ -52,10 +59,7 @@ impl Engine {
         };
         let text = serde_json::to_string(&file).unwrap_or_default();
         // What became a secret after it was written down is one all the same.
-        let text = match self.settings() {
-            None => text,
-            Some(settings) => settings.redact_text(&text).into_owned(),
-        };
+        let text = self.discreet_file(text).await?;
         if text.len() > PORT_BYTES_MAX {
             return Err(Fault::Refused(format!(
                 "{id} has {} bytes, more than the {PORT_BYTES_MAX} that one file may",
@@ -68,14 +72,12 @@ impl Engine {
     /// Brings a run in from such a file, under an id of its own.
     pub async fn import(&self, file: &str, owner: Owner) -> Result<(RunId, Status), Fault> {
         if file.len() > PORT_BYTES_MAX {
-            let message = format!("a file has at most {PORT_BYTES_MAX} bytes");
-            return Err(Fault::Refused(message));
+            let bytes = file.len();
+            return Err(bad(format!(
+                "it has {bytes} bytes, and {PORT_BYTES_MAX} at most are read"
+            )));
         }
-        let bad = |what: String| Fault::Refused(format!("this is no exported run: {what}"));
-        let text = match self.settings() {
-            None => file.into(),
-            Some(settings) => settings.redact_text(file),
-        };
+        let text = self.discreet_file(file.to_owned()).await?;
         let read: File = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
         if read.tramline_run != VERSION {
             let version = read.tramline_run;
@@ -115,7 +117,13 @@ impl Engine {
             entries.first().map(|entry| &entry.event),
             Some(Event::Guided(_))
         ) {
-            let run = self.fold(id, entries).map_err(|fault| fault.to_string())?;
+            let run = self.fold(id, entries).map_err(|fault| {
+                // The file is at fault, and no run of that name is there to be removed.
+                if let Fault::Damaged { message, .. } = fault {
+                    return message;
+                }
+                fault.to_string()
+            })?;
             return Ok(ledger::head(&run));
         }
         let build = |sop: &Arc<Sop>| Procedure::build(Arc::clone(sop)).map(Arc::new);
@@ -132,9 +140,21 @@ impl Engine {
     }
 }
 
+fn bad(what: String) -> Fault {
+    let cut = what.char_indices().nth(SAYS_CHARS_MAX);
+    let what = cut.map_or(what.as_str(), |(at, _)| &what[..at]);
+    Fault::Refused(format!("this is no exported run: {what}"))
+}
+
 /// The journal of a run that is over and belongs to who brings it in. Where its servers were is
 /// nobody's business here.
 fn over(journal: Vec<(i64, Event)>, owner: Owner) -> Result<Vec<Entry>, String> {
+    if let Some((at_ms, _)) = journal
+        .iter()
+        .find(|(at_ms, _)| !(0..=AT_MS_MAX).contains(at_ms))
+    {
+        return Err(format!("{at_ms} is no time that an event can have"));
+    }
     let places = (1..).zip(journal);
     let mut entries: Vec<Entry> = places
         .map(|(seq, (at_ms, event))| Entry { seq, at_ms, event })

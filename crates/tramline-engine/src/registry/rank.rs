@@ -10,8 +10,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex as Lock, MutexGuard, PoisonError};
 use tokio::sync::Mutex;
 use tramline_core::Str;
-use tramline_core::formats::yaml_graph::BUILTIN;
-use tramline_core::workflow::WORKFLOW_SERVER;
 
 /// What was found, how sure that is, and why.
 #[derive(Clone, Debug)]
@@ -94,7 +92,7 @@ impl Seeker {
             if self.knows(&id, tool, &wishes) {
                 continue;
             }
-            let kind = kind(tool);
+            let kind = Kind::of(&tool.name);
             let mut card = Card::of_tool(kind, tool);
             card.wishes.clone_from(&wishes);
             cards.push(card);
@@ -179,13 +177,5 @@ impl Seeker {
 
     fn known(&self) -> MutexGuard<'_, HashMap<Str, Known>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn kind(tool: &Tool) -> Kind {
-    match tool.name.server.as_str() {
-        WORKFLOW_SERVER => Kind::Workflow,
-        BUILTIN => Kind::Builtin,
-        _ => Kind::Tool,
     }
 }

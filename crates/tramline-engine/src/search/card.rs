@@ -1,6 +1,9 @@
 //! What is known of one callable thing, for finding it.
 
 use super::words::parts;
+use tramline_core::formats::yaml_graph::BUILTIN;
+use tramline_core::ids::ToolName;
+use tramline_core::workflow::WORKFLOW_SERVER;
 use tramline_core::{Str, Value};
 
 use crate::seams::Tool;
@@ -22,6 +25,26 @@ pub enum Kind {
     Builtin,
     /// A saved workflow.
     Workflow,
+}
+
+impl Kind {
+    /// What a name stands for: its server tells.
+    pub fn of(name: &ToolName) -> Self {
+        match name.server.as_str() {
+            WORKFLOW_SERVER => Self::Workflow,
+            BUILTIN => Self::Builtin,
+            _ => Self::Tool,
+        }
+    }
+
+    /// The kind in one word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Builtin => "builtin",
+            Self::Workflow => "workflow",
+        }
+    }
 }
 
 /// What is known of one callable thing.

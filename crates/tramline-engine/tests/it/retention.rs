@@ -6,7 +6,7 @@ use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId};
 use tramline_core::journal::Answer;
 use tramline_core::{Str, Value};
-use tramline_engine::seams::RunFilter;
+use tramline_engine::seams::{Claim, RunFilter};
 use tramline_engine::testing::MemoryStore;
 use tramline_engine::{Ended, Engine, Retention, Start};
 
@@ -88,6 +88,18 @@ async fn the_oldest_go_for_room_and_a_dry_run_takes_nothing() {
     };
     assert!(engine.prune(young, false).await.unwrap().runs.is_empty());
     assert_eq!(engine.prune(ALL_OLD, false).await.unwrap().runs.len(), 2);
+}
+
+#[tokio::test]
+async fn what_a_process_still_holds_stays() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine(&store, &tools);
+    let (held, _) = run(&engine, &workflows()[0]).await;
+    assert_eq!(engine.store().claim(&held).await.unwrap(), Claim::Held);
+    tick();
+    assert!(engine.prune(ALL_OLD, false).await.unwrap().runs.is_empty());
+    engine.store().release(&held).await.unwrap();
+    assert_eq!(engine.prune(ALL_OLD, false).await.unwrap().runs, [held]);
 }
 
 #[tokio::test]

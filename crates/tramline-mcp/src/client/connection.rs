@@ -1,29 +1,26 @@
 //! One live connection to a server, and a call over it from request to value.
 
+use super::alarms::Alarms;
 use super::content;
-use super::exchanges::Exchanges;
-use super::handler::{Handler, Listener, Routes};
+use super::handler::{Handler, Routes};
+use super::request::{Always, Patience, Request};
 use super::supervise::Ending;
+use super::wire::{Answer, Wire};
 use rmcp::RoleClient;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam,
-    ClientNotification, ClientRequest, ErrorCode, ErrorData, JsonObject, MetaObject, PingRequest,
-    RequestId, RequestMetaObject, ServerResult,
+    CancelledNotification, CancelledNotificationParam, ClientNotification, ClientRequest,
+    ErrorCode, ErrorData, NumberOrString, PingRequest, ProgressToken, RequestId,
 };
-use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, ServiceError};
+use rmcp::service::{Peer, PeerRequestOptions, ServiceError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
-use tramline_core::upstream::Upstream;
-use tramline_core::{Str, Value};
-
-/// Where the idempotency key stands in a request's `_meta`.
-const KEY: &str = "tramline/idempotency-key";
 
 /// How long to wait for word on why a connection ended, once it has.
 const ENDING_WAIT_MAX: Duration = Duration::from_secs(5);
@@ -52,47 +49,16 @@ pub(super) struct Connection {
     /// Fires when the server says that its tools have changed.
     pub(super) changed: Arc<Notify>,
     routes: Arc<Routes>,
+    /// The pipes of a child, which calls go straight into.
+    wire: Option<Arc<Wire>>,
+    always: Always,
+    alarms: Alarms,
     /// Says why it ended, once it has.
     ended: watch::Receiver<Option<Ending>>,
     /// True while it is not known whether the server still answers.
     doubted: watch::Sender<bool>,
     running: AtomicUsize,
     used_ms: AtomicU64,
-}
-
-/// A call's patience: until when without a sign of life, and until when at all.
-#[derive(Clone, Copy)]
-pub(super) struct Patience {
-    pub(super) idle: Duration,
-    pub(super) until: Instant,
-    pub(super) last: Instant,
-}
-
-impl Patience {
-    pub(super) fn new(idle: Duration, total: Duration) -> Self {
-        let now = Instant::now();
-        let last = now + total;
-        Self {
-            idle,
-            until: last.min(now + idle),
-            last,
-        }
-    }
-
-    fn renew(&mut self) {
-        self.until = self.last.min(Instant::now() + self.idle);
-    }
-}
-
-/// What goes over the wire, taken apart so that it can be sent again if it never left.
-pub(super) struct Request {
-    pub(super) tool: ToolName,
-    pub(super) arguments: Value,
-    pub(super) key: Str,
-    pub(super) cancel: CancellationToken,
-    pub(super) progress: Option<Listener>,
-    pub(super) exchanges: Arc<Exchanges>,
-    pub(super) upstream: Option<Upstream>,
 }
 
 /// How a call over a connection went wrong.
@@ -111,10 +77,19 @@ impl Connection {
         era: Era,
         pid: Option<u32>,
         handler: &Handler,
+        wire: Option<Arc<Wire>>,
         ended: watch::Receiver<Option<Ending>>,
     ) -> Self {
+        let version = peer.peer_info().map(|info| info.protocol_version.clone());
+        let always = match (era, version) {
+            (Era::Modern, Some(version)) => Always::of(&version),
+            (Era::Modern, None) | (Era::Legacy, _) => Always::default(),
+        };
         Self {
             peer,
+            wire,
+            always,
+            alarms: Alarms::default(),
             era,
             pid,
             since: Instant::now(),
@@ -158,25 +133,17 @@ impl Connection {
     /// Calls a tool and waits for its output, as long as the patience lasts.
     pub(super) async fn call(&self, request: &Request, patience: Patience) -> Result<Value, Lost> {
         let _busy = Busy::new(self);
-        let options = PeerRequestOptions::no_options();
-        let built = request.build();
-        request.exchanges.sent(&request.key, &built);
-        let sending = self.peer.send_request_with_option(built, options);
-        let handle = tokio::select! {
-            biased;
-            () = request.cancel.cancelled() => return Err(Lost::Failed(request.cancelled())),
-            sent = sending => sent.map_err(|_| Lost::Unsent)?,
-            () = tokio::time::sleep_until(patience.until) => {
-                return Err(Lost::Silent(request.silent(patience)));
-            }
+        let answer = match &self.wire {
+            Some(wire) => self.over_wire(wire, request, patience).await?,
+            None => Box::pin(self.over_library(request, patience)).await?,
         };
-        match self.answer(request, handle, patience).await? {
+        match answer {
             Ok(result) => {
                 request.exchanges.answered(&request.key, &result);
-                content::output(&request.tool, result).map_err(Lost::Failed)
+                content::output(&request.tool, &result).map_err(Lost::Failed)
             }
             Err(ServiceError::McpError(error)) => {
-                let answer = serde_json::json!({"error": &error});
+                let answer = serde_json::json!({"error": &error}).to_string();
                 request.exchanges.answered(&request.key, &answer);
                 let fault = ServiceError::McpError(error);
                 Err(Lost::Failed(self.fault(&request.tool, fault).await))
@@ -185,28 +152,90 @@ impl Connection {
         }
     }
 
-    async fn answer(
+    /// Through a child's pipes.
+    async fn over_wire(
+        &self,
+        wire: &Wire,
+        request: &Request,
+        patience: Patience,
+    ) -> Result<Result<String, ServiceError>, Lost> {
+        let id = wire.id();
+        let body = request.body(id, &self.always);
+        request.exchanges.sent(&request.key, &body);
+        let Ok(mut asked) = wire.ask(id, &body) else {
+            let fault = ServiceError::TransportClosed;
+            let failure = self.fault(&request.tool, fault).await;
+            // One that takes nothing and does not end is of no use to anybody.
+            self.stop.cancel();
+            return Err(Lost::Failed(failure));
+        };
+        let number = NumberOrString::Number(id);
+        let sent = Sent::new(&self.peer, number.clone(), ProgressToken(number));
+        match self
+            .answer(request, sent, &mut asked.answer, patience)
+            .await?
+        {
+            Some(Answer::Result(text)) => Ok(Ok(text)),
+            Some(Answer::Error(error)) => Ok(Err(ServiceError::McpError(error))),
+            Some(Answer::Odd) => Err(Lost::Failed(content::bad(
+                &request.tool,
+                "answered with neither a result nor an error",
+            ))),
+            None => Ok(Err(ServiceError::TransportClosed)),
+        }
+    }
+
+    /// Through the library, over HTTP.
+    async fn over_library(
         &self,
         request: &Request,
-        mut handle: RequestHandle<RoleClient>,
-        mut patience: Patience,
-    ) -> Result<Result<ServerResult, ServiceError>, Lost> {
+        patience: Patience,
+    ) -> Result<Result<String, ServiceError>, Lost> {
+        let built = request.build();
+        let body = serde_json::to_string(&built).unwrap_or_default();
+        request.exchanges.sent(&request.key, &body);
+        let options = PeerRequestOptions::no_options();
+        let sending = self.peer.send_request_with_option(built, options);
+        let mut handle = tokio::select! {
+            biased;
+            () = request.cancel.cancelled() => return Err(Lost::Failed(request.cancelled())),
+            sent = sending => sent.map_err(|_| Lost::Unsent)?,
+            () = tokio::time::sleep_until(patience.until) => {
+                return Err(Lost::Silent(request.silent(patience)));
+            }
+        };
         let token = handle.progress_token.clone();
-        let routed = self.routes.add(token, request.progress.clone());
-        let mut unwanted = CancelOnDrop::new(&handle);
+        let sent = Sent::new(&handle.peer, handle.id.clone(), token);
+        let answer = self.answer(request, sent, &mut handle.rx, patience).await?;
+        let answer = answer.unwrap_or(Err(ServiceError::TransportClosed));
+        Ok(answer.map(|result| serde_json::to_string(&result).unwrap_or_default()))
+    }
+
+    /// Waits for an answer; nothing if the connection ended before one came.
+    async fn answer<T>(
+        &self,
+        request: &Request,
+        mut sent: Sent<'_>,
+        answer: &mut oneshot::Receiver<T>,
+        mut patience: Patience,
+    ) -> Result<Option<T>, Lost> {
+        let mut alarm = self.alarms.take();
+        let routed = self
+            .routes
+            .add(sent.token.clone(), request.progress.clone());
         loop {
             tokio::select! {
                 biased;
-                answer = &mut handle.rx => {
-                    unwanted.disarm();
-                    return Ok(answer.unwrap_or(Err(ServiceError::TransportClosed)));
+                answer = &mut *answer => {
+                    sent.disarm();
+                    return Ok(answer.ok());
                 }
                 () = request.cancel.cancelled() => {
-                    unwanted.tell().await;
+                    sent.tell().await;
                     return Err(Lost::Failed(request.cancelled()));
                 }
                 () = routed.route.sign.notified() => patience.renew(),
-                () = tokio::time::sleep_until(patience.until) => {
+                () = alarm.ring(patience.until) => {
                     return Err(Lost::Silent(request.silent(patience)));
                 }
             }
@@ -271,40 +300,6 @@ impl Connection {
     }
 }
 
-impl Request {
-    fn build(&self) -> ClientRequest {
-        let mut meta = MetaObject::new();
-        meta.insert(KEY.to_owned(), self.key.as_str().into());
-        for (name, text) in self.upstream.iter().flat_map(Upstream::pairs) {
-            meta.insert(name.to_owned(), text.into());
-        }
-        let mut params = CallToolRequestParams::new(self.tool.tool.to_string());
-        if let Some(arguments) = self.arguments.as_object() {
-            let pairs = arguments
-                .iter()
-                .map(|(key, value)| (key.to_string(), value.into()));
-            params = params.with_arguments(pairs.collect::<JsonObject>());
-        }
-        let mut request = CallToolRequest::new(params);
-        request.extensions.insert(RequestMetaObject::from(meta));
-        ClientRequest::CallToolRequest(request)
-    }
-
-    pub(super) fn cancelled(&self) -> Failure {
-        let message = format!("the call of {} was cancelled", self.tool);
-        Failure::new(FailureKind::Cancelled, message)
-    }
-
-    fn silent(&self, patience: Patience) -> Failure {
-        let message = if patience.until == patience.last && patience.idle > Duration::ZERO {
-            format!("{} was still running at the end of its time", self.tool)
-        } else {
-            format!("{} gave no answer in {:?}", self.tool, patience.idle)
-        };
-        Failure::new(FailureKind::Timeout, message)
-    }
-}
-
 fn gone(tool: &ToolName, why: &str) -> Failure {
     let message = format!("server `{}` is not to be reached: {why}", tool.server);
     Failure::new(FailureKind::Unavailable, message)
@@ -343,19 +338,18 @@ impl Drop for Busy<'_> {
     }
 }
 
-/// Tells the server that nobody waits any more, however the waiting came to its end: cancelled,
-/// timed out, or dropped with the run.
-struct CancelOnDrop {
-    peer: Peer<RoleClient>,
+/// A request that has left. The server is told when nobody waits any more, however the waiting came
+/// to its end: cancelled, timed out, or dropped with the run.
+struct Sent<'a> {
+    peer: &'a Peer<RoleClient>,
     id: Option<RequestId>,
+    token: ProgressToken,
 }
 
-impl CancelOnDrop {
-    fn new(handle: &RequestHandle<RoleClient>) -> Self {
-        Self {
-            peer: handle.peer.clone(),
-            id: Some(handle.id.clone()),
-        }
+impl<'a> Sent<'a> {
+    fn new(peer: &'a Peer<RoleClient>, id: RequestId, token: ProgressToken) -> Self {
+        let id = Some(id);
+        Self { peer, id, token }
     }
 
     fn disarm(&mut self) {
@@ -365,7 +359,7 @@ impl CancelOnDrop {
     /// Tells it now, for callers that may close the connection next.
     async fn tell(&mut self) {
         if let Some(id) = self.id.clone() {
-            cancelled(&self.peer, id).await;
+            cancelled(self.peer, id).await;
             self.disarm();
         }
     }
@@ -378,7 +372,7 @@ async fn cancelled(peer: &Peer<RoleClient>, id: RequestId) {
     let _ = tokio::time::timeout(CANCEL_SEND_MAX, peer.send_notification(notice)).await;
 }
 
-impl Drop for CancelOnDrop {
+impl Drop for Sent<'_> {
     fn drop(&mut self) {
         let (Some(id), Ok(runtime)) = (self.id.take(), tokio::runtime::Handle::try_current())
         else {

@@ -1,7 +1,7 @@
 //! From what MCP answers to what a step gives: one value, or a failure.
 
 use super::lines::TOO_LONG_CODE;
-use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ErrorData, ServerResult};
+use rmcp::model::{ErrorCode, ErrorData};
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
 use tramline_core::{Map, Value};
@@ -10,19 +10,24 @@ use tramline_core::{Map, Value};
 const MESSAGE_CHARS_MAX: usize = 4_000;
 
 /// What a step gives: structured content if there is any, else the content items.
-pub(super) fn output(tool: &ToolName, result: ServerResult) -> Result<Value, Failure> {
-    match result {
-        ServerResult::CallToolResult(result) => complete(tool, result),
-        // Nothing but an empty object: no content, no error.
-        ServerResult::EmptyResult(_) => Ok(Value::Null),
-        // The library reads what it does not know (a new kind of content, say) as this.
-        ServerResult::CustomResult(result) => custom(tool, result.0.into()),
-        ServerResult::InputRequiredResult(_) => Err(Failure::new(
+pub(super) fn output(tool: &ToolName, result: &str) -> Result<Value, Failure> {
+    let Ok(result) = Value::from_json(result) else {
+        return Err(bad(
+            tool,
+            "answered with what cannot be read; is it nested too deep?",
+        ));
+    };
+    let Some(parts) = result.as_object() else {
+        return Err(bad(tool, "answered with a result that is none of a tool's"));
+    };
+    match parts.get("resultType").and_then(Value::as_str) {
+        Some("input_required") => Err(Failure::new(
             FailureKind::Tool,
             format!("{tool} asks for input in the middle of the call, which no step can give"),
         )),
-        ServerResult::CreateTaskResult(_) => Err(bad(tool, "started a task nobody asked for")),
-        _ => Err(bad(tool, "answered with a result that is none of a tool's")),
+        Some("task") => Err(bad(tool, "started a task nobody asked for")),
+        // An absent one means the same as `complete`; what is new is judged by what it brings.
+        Some(_) | None => complete(tool, parts),
     }
 }
 
@@ -46,14 +51,22 @@ pub(super) fn refused(tool: &ToolName, error: ErrorData) -> Failure {
     Failure::new(kind, format!("{tool} refused: {}", error.message)).with_data(data.into())
 }
 
-fn complete(tool: &ToolName, result: CallToolResult) -> Result<Value, Failure> {
-    if result.is_error == Some(true) {
-        return Err(failed(tool, result));
+fn complete(tool: &ToolName, result: &Map) -> Result<Value, Failure> {
+    let content = result.get("content").and_then(Value::as_array);
+    let structured = result.get("structuredContent");
+    let says_nothing = |key: &str| matches!(key, "_meta" | "resultType" | "isError");
+    if content.is_none() && structured.is_none() && !result.iter().all(|(key, _)| says_nothing(key))
+    {
+        return Err(bad(tool, "answered without any content"));
     }
-    if let Some(structured) = result.structured_content {
-        return Ok(structured.into());
+    let content = content.unwrap_or_default();
+    if result.get("isError").and_then(Value::as_bool) == Some(true) {
+        return Err(failed(tool, content, structured));
     }
-    Ok(items(result.content.into_iter().map(item)))
+    match structured {
+        Some(structured) => Ok(structured.clone()),
+        None => Ok(items(content.iter().map(item))),
+    }
 }
 
 /// One item is itself, several are a list, none is null.
@@ -65,32 +78,25 @@ fn items(mut items: impl ExactSizeIterator<Item = Value>) -> Value {
     }
 }
 
-fn item(block: ContentBlock) -> Value {
-    match block {
-        ContentBlock::Text(text) => text_item(text.text),
-        other => raw(&other),
+/// Text that is JSON is what it says; any other is itself, and so is what is no text.
+fn item(item: &Value) -> Value {
+    match text(item) {
+        Some(text) => Value::from_json(text).unwrap_or_else(|_| text.into()),
+        None => item.clone(),
     }
 }
 
-/// Text that is JSON is what it says; any other is itself.
-fn text_item(text: String) -> Value {
-    Value::from_json(&text).unwrap_or_else(|_| text.into())
+fn text(item: &Value) -> Option<&str> {
+    let is_text = item.get("type").and_then(Value::as_str) == Some("text");
+    item.get("text").and_then(Value::as_str).filter(|_| is_text)
 }
 
-fn raw(block: &ContentBlock) -> Value {
-    serde_json::to_value(block).map_or(Value::Null, Value::from)
-}
-
-fn failed(tool: &ToolName, result: CallToolResult) -> Failure {
-    let texts: Vec<_> = result
-        .content
-        .iter()
-        .filter_map(|block| Some(block.as_text()?.text.as_str()))
-        .collect();
+fn failed(tool: &ToolName, content: &[Value], structured: Option<&Value>) -> Failure {
+    let texts: Vec<_> = content.iter().filter_map(text).collect();
     let mut data = Map::new();
-    data.insert("content", Value::array(result.content.iter().map(raw)));
-    if let Some(structured) = result.structured_content {
-        data.insert("structuredContent", structured.into());
+    data.insert("content", Value::array(content.iter().cloned()));
+    if let Some(structured) = structured {
+        data.insert("structuredContent", structured.clone());
     }
     tool_failure(tool, &texts.join("\n"), data)
 }
@@ -112,34 +118,7 @@ fn tool_failure(tool: &ToolName, said: &str, data: Map) -> Failure {
     Failure::new(FailureKind::Tool, message).with_data(data.into())
 }
 
-/// The same rules over plain JSON, for results with parts the library cannot name.
-fn custom(tool: &ToolName, result: Value) -> Result<Value, Failure> {
-    let content = result.get("content").and_then(Value::as_array);
-    if content.is_none() && result.get("structuredContent").is_none() {
-        return Err(bad(tool, "answered without any content"));
-    }
-    let content = content.unwrap_or_default();
-    if result.get("isError").and_then(Value::as_bool) == Some(true) {
-        let texts: Vec<_> = content
-            .iter()
-            .filter_map(|item| item.get("text")?.as_str())
-            .collect();
-        let mut data = Map::new();
-        data.insert("content", Value::array(content.iter().cloned()));
-        return Err(tool_failure(tool, &texts.join("\n"), data));
-    }
-    if let Some(structured) = result.get("structuredContent") {
-        return Ok(structured.clone());
-    }
-    Ok(items(content.iter().map(|item| match item.get("text") {
-        Some(Value::String(text)) if item.get("type").and_then(Value::as_str) == Some("text") => {
-            text_item(text.to_string())
-        }
-        _ => item.clone(),
-    })))
-}
-
-fn bad(tool: &ToolName, says: &str) -> Failure {
+pub(super) fn bad(tool: &ToolName, says: &str) -> Failure {
     Failure::new(FailureKind::BadAnswer, format!("{tool} {says}"))
 }
 

@@ -3,9 +3,7 @@
 //! In memory alone, bounded, and redacted before anything is kept.
 
 use super::Redact;
-use serde::Serialize;
 use std::collections::VecDeque;
-use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 use tramline_core::{Str, Value};
 
@@ -21,8 +19,8 @@ pub(super) struct Exchanges {
 
 struct Kept {
     key: Str,
-    request: Option<Value>,
-    response: Option<Value>,
+    request: Option<String>,
+    response: Option<String>,
 }
 
 impl Exchanges {
@@ -36,7 +34,7 @@ impl Exchanges {
     }
 
     /// A request is about to leave. One with the same key is the same call again.
-    pub(super) fn sent(&self, key: &Str, request: &impl Serialize) {
+    pub(super) fn sent(&self, key: &Str, request: &str) {
         if self.most == 0 {
             return;
         }
@@ -54,7 +52,7 @@ impl Exchanges {
     }
 
     /// An answer came.
-    pub(super) fn answered(&self, key: &Str, response: &impl Serialize) {
+    pub(super) fn answered(&self, key: &Str, response: &str) {
         if self.most == 0 {
             return;
         }
@@ -69,32 +67,13 @@ impl Exchanges {
     pub(super) fn find(&self, key: &str) -> Option<(Option<Value>, Option<Value>)> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let own = kept.iter().rev().find(|own| own.key == key)?;
-        Some((own.request.clone(), own.response.clone()))
+        let read = |text: &Option<String>| Value::from_json(text.as_deref()?).ok();
+        Some((read(&own.request), read(&own.response)))
     }
 
     /// A message without secrets, if it is small enough.
-    fn message(&self, message: &impl Serialize) -> Option<Value> {
-        let mut bounded = Bounded(Vec::new());
-        serde_json::to_writer(&mut bounded, message).ok()?;
-        let text = String::from_utf8(bounded.0).ok()?;
-        Value::from_json(&(self.redact)(&text)).ok()
-    }
-}
-
-/// Takes so many bytes and no more: what is too large is given up early.
-struct Bounded(Vec<u8>);
-
-impl Write for Bounded {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.0.len() + bytes.len() > MESSAGE_BYTES_MAX {
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        self.0.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+    fn message(&self, message: &str) -> Option<String> {
+        (message.len() <= MESSAGE_BYTES_MAX).then(|| (self.redact)(message))
     }
 }
 
@@ -109,19 +88,22 @@ mod tests {
         let redact: Redact = Arc::new(|text| text.replace("hush", "[redacted:k]"));
         let kept = Exchanges::new(2, redact);
         for key in ["a", "b", "c"] {
-            kept.sent(&key.into(), &json!({"secret": "hush", "of": key}));
+            kept.sent(
+                &key.into(),
+                &json!({"secret": "hush", "of": key}).to_string(),
+            );
         }
         assert!(kept.find("a").is_none());
         let (request, response) = kept.find("b").unwrap();
         let wanted = json!({"secret": "[redacted:k]", "of": "b"});
         assert_eq!((request, response), (Some(wanted.into()), None));
-        kept.answered(&"c".into(), &json!({"said": "hush"}));
+        kept.answered(&"c".into(), &json!({"said": "hush"}).to_string());
         let (_, response) = kept.find("c").unwrap();
         assert_eq!(response, Some(json!({"said": "[redacted:k]"}).into()));
-        kept.answered(&"c".into(), &json!({"said": "x".repeat(MESSAGE_BYTES_MAX)}));
+        kept.answered(&"c".into(), &"x".repeat(MESSAGE_BYTES_MAX + 1));
         assert_eq!(kept.find("c").unwrap().1, None);
         let none = Exchanges::new(0, Arc::new(str::to_owned));
-        none.sent(&"a".into(), &json!({}));
+        none.sent(&"a".into(), "{}");
         assert!(none.find("a").is_none());
     }
 }

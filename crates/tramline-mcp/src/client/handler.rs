@@ -62,6 +62,21 @@ impl Routes {
         }
     }
 
+    /// A server told of a call's progress.
+    pub(super) fn told(&self, params: ProgressNotificationParam) {
+        let Some(route) = self.find(&params.progress_token) else {
+            return;
+        };
+        route.sign.notify_one();
+        if let Some(listener) = &route.listener {
+            listener(Progress {
+                done: params.progress,
+                total: params.total,
+                message: params.message,
+            });
+        }
+    }
+
     /// Some servers send the token back as a string.
     fn find(&self, token: &ProgressToken) -> Option<Arc<Route>> {
         let map = self.map();
@@ -87,17 +102,7 @@ impl ClientHandler for Handler {
         params: ProgressNotificationParam,
         _context: NotificationContext<RoleClient>,
     ) {
-        let Some(route) = self.routes.find(&params.progress_token) else {
-            return;
-        };
-        route.sign.notify_one();
-        if let Some(listener) = &route.listener {
-            listener(Progress {
-                done: params.progress,
-                total: params.total,
-                message: params.message,
-            });
-        }
+        self.routes.told(params);
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {

@@ -12,11 +12,12 @@ use super::handler::Handler;
 use super::http::Address;
 use super::lines::Fault;
 use super::stdio::{Process, Program, ending};
+use super::wire::Wire;
 use crate::config::{Protocol, Reach, ServerConfig};
 use rmcp::RoleClient;
 use rmcp::model::ProtocolVersion;
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RunningService};
-use rmcp::transport::async_rw::AsyncRwTransport;
+use std::sync::Arc;
 use std::time::Duration;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::{Map, Value};
@@ -28,6 +29,8 @@ const LAST_WORDS_GRACE: Duration = Duration::from_millis(300);
 pub(super) struct Opened {
     pub(super) service: RunningService<RoleClient, Handler>,
     pub(super) era: Era,
+    /// The child's pipes, which calls go straight into.
+    pub(super) wire: Option<Arc<Wire>>,
     /// The child, and what may be wrong with what it says.
     pub(super) child: Option<(Process, Fault)>,
 }
@@ -112,14 +115,15 @@ async fn open_child(
     for era in eras {
         let (mut process, (lines, stdin)) = program.start(options)?;
         let fault = lines.fault();
-        // The lines are bounded already, and better.
-        let transport = AsyncRwTransport::new(lines, stdin).with_max_line_length(usize::MAX);
-        let shaking = Box::pin(Handler::default().serve_with_lifecycle(transport, era.mode()));
+        let handler = Handler::default();
+        let (wire, ear) = Wire::new(lines, stdin, Arc::clone(&handler.routes));
+        let shaking = Box::pin(handler.serve_with_lifecycle(ear, era.mode()));
         let why = match tokio::time::timeout(options.start_timeout, shaking).await {
             Ok(Ok(service)) => {
                 return Ok(Opened {
                     era: Era::of(&service),
                     service,
+                    wire: Some(wire),
                     child: Some((process, fault)),
                 });
             }
@@ -200,6 +204,7 @@ async fn open_address(
             return Ok(Opened {
                 era: Era::of(&service),
                 service,
+                wire: None,
                 child: None,
             });
         }

@@ -2,10 +2,11 @@
 
 use super::Options;
 use super::catalog::{self, Catalog};
-use super::connection::{Connection, Era, Lost, Patience, Request};
+use super::connection::{Connection, Era, Lost};
 use super::exchanges::Exchanges;
 use super::failures::{resting, sent, unsent};
 use super::open::{Opened, open};
+use super::request::{Patience, Request};
 use super::stderr::Tail;
 use super::supervise::{self, Cause, Ending};
 use crate::config::ServerConfig;
@@ -344,7 +345,8 @@ impl Server {
                 let tail = opened.child.as_ref().map(|(process, _)| process.tail());
                 *self.stderr.lock().unwrap_or_else(PoisonError::into_inner) = tail;
                 let handler = opened.service.service();
-                let connection = Connection::new(peer, opened.era, pid, handler, word);
+                let wire = opened.wire.clone();
+                let connection = Connection::new(peer, opened.era, pid, handler, wire, word);
                 let connection = Arc::new(connection);
                 self.set_catalog(catalog);
                 self.phase

@@ -13,7 +13,7 @@ mod disk;
 mod jotting;
 mod opening;
 mod processes;
-mod retention;
+mod removal;
 mod watching;
 
 use std::ops::Range;

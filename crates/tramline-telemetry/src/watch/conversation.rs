@@ -1,6 +1,7 @@
 //! Conversations along a procedure: each call that passed the gate is a span.
 //!
-//! A conversation has no end that could be told, so its calls stand side by side in its trace.
+//! A conversation has no end that could be told, so its calls stand side by side: in the trace of
+//! whoever asked for them, else in one of the conversation's own.
 
 use super::{Watch, of_run};
 use crate::ids;
@@ -41,7 +42,6 @@ impl Watch {
     }
 
     fn answered(&self, walk: &Walk, at_ms: i64, answered: &ToolAnswered) {
-        let place = self.place(&walk.id, None);
         let open = self
             .runs
             .with(&walk.id, |begun| begun.steps.get(&answered.call).cloned());
@@ -51,13 +51,14 @@ impl Watch {
         let Some(tool) = &open.tool else {
             return;
         };
+        let place = self.place(&walk.id, open.upstream.as_deref());
         let came = match &answered.failure {
             None => Ok(&answered.output),
             Some(failure) => Err(failure),
         };
         let id = ids::attempt(&walk.id, answered.call, 1);
         let since_ms = open.since_ms;
-        let span = place.span(id, None, String::new(), since_ms, at_ms);
+        let span = place.span(id, place.within, String::new(), since_ms, at_ms);
         if let Some(mut span) = self.call(&place, span, tool, &open.arguments, &came) {
             of_run(&mut span, &walk.id);
             self.push(span);

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use tramline_core::Value;
 use tramline_core::ids::{NodeIx, RunId, Seq, StepNo, ToolName};
 use tramline_core::journal::{Entry, Event, Item};
+use tramline_core::upstream::Upstream;
 
 /// So many runs are remembered, those touched last. What another run has begun is told as if it had
 /// taken no time.
@@ -33,6 +34,8 @@ pub(super) struct Step {
     pub(super) arguments: Value,
     /// What is called, in a conversation: there are no nodes that would say so.
     pub(super) tool: Option<ToolName>,
+    /// Who asked for it, in a conversation: there each call may have another caller.
+    pub(super) upstream: Option<Box<Upstream>>,
 }
 
 impl Begun {
@@ -81,10 +84,13 @@ impl Begun {
                     open.calling_ms = None;
                 }
             }
+            // One that a person is asked about is told by the run that asks and then makes it.
+            Event::ToolCalled(called) if called.run.is_some() => {}
             Event::ToolCalled(called) => {
                 let open = self.begin(called.call, NodeIx::default(), entry.at_ms);
                 open.calling_ms = Some(entry.at_ms);
                 open.tool = Some(called.tool.clone());
+                open.upstream = called.upstream.clone();
                 if content {
                     open.arguments = called.arguments.clone();
                 }
@@ -115,6 +121,7 @@ impl Begun {
             calling_ms: None,
             arguments: Value::Null,
             tool: None,
+            upstream: None,
         })
     }
 }

@@ -127,7 +127,8 @@ impl Watch {
 
     /// Words about an error, without secrets and not too many.
     pub(super) fn says(&self, says: &str) -> String {
-        (self.redact)(cut(says, SAYS_BYTES_MAX))
+        // Redacted before it is cut: half a secret would not be found.
+        cut(&(self.redact)(says), SAYS_BYTES_MAX).to_owned()
     }
 }
 

@@ -1,10 +1,12 @@
 //! The API over a real engine: what is told, what is refused, whose runs are seen.
 #![allow(clippy::unwrap_used, reason = "a test speaks by panicking")]
 
+mod brought;
 mod contract;
 mod editing;
 mod files;
 mod past;
+mod registry;
 mod studio;
 mod support;
 

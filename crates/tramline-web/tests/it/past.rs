@@ -172,6 +172,22 @@ async fn a_fork_goes_another_way_and_both_are_compared() {
     let (_, told) = post(&routes, &fork, json!({"input": {"total": 7}})).await;
     let anew = rested(&routes, told["run_id"].as_str().unwrap()).await;
     assert_eq!(anew["outcome"]["result"], "lucky");
+    assert_eq!(anew["forked_from"], json!({"run_id": run, "seq": 1}));
+    let anew = anew["run_id"].as_str().unwrap();
+    for (left, right, fork) in [(run.as_str(), anew, "right"), (anew, run.as_str(), "left")] {
+        let path = format!("/api/compare?left={left}&right={right}");
+        let (_, both) = get(&routes, &path).await;
+        assert_eq!(both["forked"], json!({"fork": fork, "seq": 1}), "{both}");
+    }
+    let path = format!("/api/compare?left={other}&right={anew}");
+    assert!(get(&routes, &path).await.1.get("forked").is_none());
+    let (_, trace) = get(&routes, &format!("/api/runs/{anew}/trace")).await;
+    assert_eq!(trace["forked_from"]["run_id"], json!(run));
+    let (status, told) = post(&routes, &fork, json!({"input": {"total": "x"}})).await;
+    assert_eq!(
+        (status, &told["error"]["kind"]),
+        (StatusCode::BAD_REQUEST, &json!("refused"))
+    );
     let (status, _) = post(&routes, &fork, json!({"input": {}, "step": 2})).await;
     assert_eq!(status, StatusCode::BAD_REQUEST);
     let (status, _) = post(&routes, &fork, json!({"step": 77})).await;

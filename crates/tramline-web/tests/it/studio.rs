@@ -181,6 +181,53 @@ async fn what_cannot_be_run_is_told() {
 }
 
 #[tokio::test]
+async fn a_run_belongs_to_the_trace_that_its_request_names() {
+    const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let engine = engine();
+    let routes = api(&engine);
+    let began = async |path: &str, body: serde_json::Value, headers: &[(&str, &str)]| {
+        let (status, told) = with_headers(&routes, path, body, headers).await;
+        assert_eq!(status, StatusCode::CREATED, "{told}");
+        let run = told["run_id"].as_str().unwrap().parse().unwrap();
+        (
+            engine
+                .load(&run)
+                .await
+                .unwrap()
+                .run
+                .started
+                .upstream
+                .clone(),
+            run,
+        )
+    };
+    let headers = [
+        ("traceparent", PARENT),
+        ("tracestate", "a=1"),
+        ("baggage", "who=me"),
+    ];
+    let input = json!({"input": {"total": 1}});
+    let (upstream, run) = began("/api/tools/judge/runs", input.clone(), &headers).await;
+    let upstream = upstream.unwrap();
+    assert_eq!(upstream.traceparent(), PARENT);
+    assert_eq!(
+        (upstream.state.as_deref(), upstream.baggage.as_deref()),
+        (Some("a=1"), Some("who=me"))
+    );
+    rested(&routes, run.as_str()).await;
+    // A fork belongs to whoever asked for it, not to who asked for the run it came from.
+    let fork = format!("/api/runs/{run}/fork");
+    assert!(began(&fork, input.clone(), &[]).await.0.is_none());
+    let (upstream, _) = began(&fork, input.clone(), &headers[..1]).await;
+    assert_eq!(upstream.unwrap().traceparent(), PARENT);
+    for bad in ["nonsense", ""] {
+        let headers = [("traceparent", bad), ("tracestate", "a=1")];
+        let (upstream, _) = began("/api/tools/judge/runs", input.clone(), &headers).await;
+        assert!(upstream.is_none());
+    }
+}
+
+#[tokio::test]
 async fn a_run_can_begin_halted() {
     let routes = api(&engine());
     let body = json!({"input": {"total": 1}, "pause_at_start": true,

@@ -11,8 +11,8 @@ use tramline_core::Value;
 use tramline_core::formats::{Elsewhere, Hint, json_dag, yaml_graph};
 use tramline_core::graph::Graph;
 use tramline_engine::seams::{Callable, Hints};
-use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Ended, Engine, Options, Owner, Shelf, Start};
+use tramline_engine::testing::{FakeSealer, FakeTools, MemoryStore};
+use tramline_engine::{Ended, Engine, Options, Owner, Policy, Settings, Shelf, Start};
 use tramline_web::Studio;
 
 /// The API without documents.
@@ -119,7 +119,68 @@ pub(crate) async fn sent(
     body: Option<Json>,
     owner: Owner,
 ) -> (StatusCode, Json) {
-    let mut request = Request::builder().uri(path).header("host", "127.0.0.1:1");
+    let request = Request::builder().uri(path);
+    answered(routes, request, (method, path), body, owner).await
+}
+
+/// A command with headers.
+pub(crate) async fn with_headers(
+    routes: &Router,
+    path: &str,
+    body: Json,
+    headers: &[(&str, &str)],
+) -> (StatusCode, Json) {
+    let mut request = Request::builder().uri(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let owner = Owner::default();
+    answered(routes, request, ("POST", path), Some(body), owner).await
+}
+
+/// A file that is brought in.
+pub(crate) async fn brought(routes: &Router, file: impl Into<Body>) -> (StatusCode, Json) {
+    let mut request = Request::post("/api/runs/import")
+        .header("host", "127.0.0.1:1")
+        .header("content-type", "application/json")
+        .body(file.into())
+        .unwrap();
+    request.extensions_mut().insert(Owner::default());
+    let response = routes.clone().oneshot(request).await.unwrap();
+    let status = response.status();
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    (status, serde_json::from_slice(&bytes).unwrap_or_default())
+}
+
+/// An engine with these tools, one workflow, and settings from the environment.
+pub(crate) fn secretive(tools: FakeTools, secrets: &[(&str, &str)], policy: Policy) -> Engine {
+    let kept = Arc::new(MemoryStore::new());
+    let named = |(key, secret): &(&str, &str)| {
+        let variable = tramline_engine::settings::VARIABLE;
+        (format!("{variable}{key}"), (*secret).to_owned())
+    };
+    let secrets = secrets.iter().map(named);
+    let settings = Settings::new(Arc::clone(&kept) as _, Arc::new(FakeSealer(3)), secrets);
+    let options = Options {
+        settings: Some(settings.unwrap()),
+        policy,
+        ..Options::default()
+    };
+    let shelf = Shelf::new([Callable {
+        graph: judge(),
+        origin: Value::Null,
+    }]);
+    Engine::with_workflows(kept, Arc::new(tools), Arc::new(shelf), options)
+}
+
+async fn answered(
+    routes: &Router,
+    request: axum::http::request::Builder,
+    (method, path): (&str, &str),
+    body: Option<Json>,
+    owner: Owner,
+) -> (StatusCode, Json) {
+    let mut request = request.header("host", "127.0.0.1:1");
     let has_body = body.is_some();
     if has_body {
         request = request

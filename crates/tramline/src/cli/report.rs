@@ -33,6 +33,16 @@ impl Report<'_> {
         let found = self.comparison;
         text_line(&format!("{FIRST}-{FIRST:#} {}", self.names[0]));
         text_line(&format!("{SECOND}+{SECOND:#} {}", self.names[1]));
+        if let Some(forked) = found.forked {
+            let (fork, other) = match forked.which {
+                "first" => ("-", "+"),
+                _ => ("+", "-"),
+            };
+            let seq = forked.seq;
+            text_line(&format!(
+                "{fork} branched off from {other} after event {seq}"
+            ));
+        }
         self.places("input", &found.input);
         let alike = self.alike();
         if !alike.is_empty() {

@@ -57,12 +57,7 @@ impl Run {
     pub fn fork(&self, step: StepNo) -> Fork {
         Fork {
             run: self.clone(),
-            branch: Branch {
-                at: At::Step(step),
-                output: None,
-                effects: Effects::Ask,
-                watch: None,
-            },
+            branch: Branch::at(At::Step(step)),
         }
     }
 

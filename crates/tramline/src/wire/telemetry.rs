@@ -62,13 +62,12 @@ impl Telling {
 
     /// A model that tells of each time it is asked, where anything is told.
     pub(super) fn model(&self, config: &Config, model: Arc<dyn Model>) -> Arc<dyn Model> {
-        let name = config
-            .model
-            .as_ref()
-            .map(|model| Str::from(model.name.as_str()));
-        match &self.telemetry {
-            Some(telemetry) => telemetry.model(model, name.unwrap_or_else(|| OWN_MODEL.into())),
-            None => model,
-        }
+        let Some(telemetry) = &self.telemetry else {
+            return model;
+        };
+        let said = config.model.as_ref();
+        let name = said.map_or_else(|| OWN_MODEL.into(), |said| Str::from(said.name.as_str()));
+        let provider = said.map(|said| said.dialect.as_str());
+        telemetry.model(model, name, provider)
     }
 }

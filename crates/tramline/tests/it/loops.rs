@@ -14,7 +14,7 @@ use tramline_unruly::processes::until;
 mod asked;
 mod host;
 mod scenarios;
-mod stub;
+pub(crate) mod stub;
 mod tiny;
 mod trouble;
 

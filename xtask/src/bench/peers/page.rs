@@ -1,93 +1,39 @@
-//! The page of figures: words around it, tables made of what was measured.
+//! The page of figures: fixed words first, tables made of what was measured.
 
-use anyhow::{Context, Result};
 use serde_json::Value;
 use std::fmt::Write as _;
 
-const BEGIN: &str = "<!-- figures: `cargo xtask bench peers` writes what follows -->";
-const END: &str = "<!-- end of figures -->";
+mod notes;
 
-/// The words around the figures, for when there is no page yet.
-pub(super) const FRAME: &str = "\
+pub(super) use notes::verdict;
+
+/// The words before the figures.
+const FRAME: &str = "\
 # Benchmarks
 
 Tramline and its peers at the same work, side by side in one run on one machine. `cargo xtask bench peers` installs the peers from
-their registries, measures everybody turn about, and writes this page; `--quick` runs a small version, `--only 1,3` a part. Figures
-are medians of several turns, with the least and the most beside them; where a turn times short things, it takes the best of
-many. Ratios say how many times worse than Tramline somebody is; under 1 they are better. What peers run is in
-`crates/tramline-bench/peers`, what is measured in `crates/tramline-bench/src/bin/tramline-bench-peers`.
+their registries, measures everybody and writes this page whole, figures and verdicts; `--quick` runs a small version, `--only 1,3`
+a part, `--n8n` also measures n8n, which is large.
 
-<!-- figures: `cargo xtask bench peers` writes what follows -->
-<!-- end of figures -->
+How it is kept fair:
+
+- Everybody works on the same machine in the same run, turn about: one turn each, then the next round. What disturbs the machine
+  disturbs all.
+- Everybody does the same work, as far as it can. Where somebody does less or more, such as keeping nothing where others are
+  durable, the words above the table say so; who cannot do it has the reason in its cell.
+- Peers have the versions named below, as their registries deliver them, and are used the way their documentation says, by the
+  scripts in `crates/tramline-bench/peers`. Tramline is built as it is shipped. What is measured, and how, is in
+  `crates/tramline-bench/src/bin/tramline-bench-peers`.
+- Figures are medians of several turns, with the least and the most beside them; where a turn times short things, it takes the
+  best of many, for everybody. Ratios say how many times worse than Tramline somebody is; under 1 they are better.
+- Limits are no peers: they are the barest program, file or piece of data that could do the same.
+- A turn that takes longer than a fixed time is ended and told as that.
+
 ";
 
-/// Why an aim is missed, where it is: by workload and aim.
-const WHY: &[(u64, &str, &str)] = &[
-    (
-        3,
-        "within 2x of the bare direct call",
-        "a call is two messages through the MCP library, which parses answers by trial and sends each message in a task of its \
-         own; `docs/decisions/0028-beside-peers-and-limits.md` has the shares",
-    ),
-    (
-        6,
-        "at most 1.5x a disk sync",
-        "a commit writes whole pages of SQLite, mostly two of 8 KB, where the bare append writes 2 KB, and two threads hand it \
-         over; `docs/decisions/0028-beside-peers-and-limits.md` has the counts",
-    ),
-    (
-        7,
-        "at least 10x less memory than any peer",
-        "a workflow of langgraph that waits is a row of its database and nothing in the process, as it is with ours but for the \
-         last few hundred",
-    ),
-    (
-        8,
-        "at least 10x any scripted peer",
-        "each call of ours is a durable run, the peers keep nothing",
-    ),
-];
-
-/// The page with its figures replaced.
-pub(super) fn fill(page: &str, found: &Value) -> Result<String> {
-    let (head, rest) = page
-        .split_once(BEGIN)
-        .context("the page has lost its mark")?;
-    let (_, tail) = rest
-        .split_once(END)
-        .context("the page has lost its end mark")?;
-    Ok(format!("{head}{BEGIN}\n\n{}\n{END}{tail}", body(found)))
-}
-
-/// How many aims were met, for a terminal.
-pub(super) fn verdict(found: &Value) -> String {
-    let mut text = String::new();
-    let (mut met, mut all) = (0, 0);
-    for (workload, figure, aim) in aims(found) {
-        let Some(is_met) = aim["met"].as_bool() else {
-            continue;
-        };
-        all += 1;
-        met += usize::from(is_met);
-        let word = if is_met { "met   " } else { "MISSED" };
-        let _ = writeln!(
-            text,
-            "{word} {}. {}: {}: {}",
-            workload["number"],
-            name(figure),
-            says(aim),
-            reached(aim)
-        );
-    }
-    let _ = write!(text, "{met} of {all} aims met");
-    text
-}
-
-fn aims(found: &Value) -> impl Iterator<Item = (&Value, &Value, &Value)> {
-    list(&found["workloads"]).flat_map(|workload| {
-        list(&workload["figures"])
-            .flat_map(move |figure| list(&figure["aims"]).map(move |aim| (workload, figure, aim)))
-    })
+/// The page.
+pub(super) fn page(found: &Value) -> String {
+    format!("{FRAME}{}", body(found))
 }
 
 fn list(value: &Value) -> impl Iterator<Item = &Value> {
@@ -102,26 +48,18 @@ fn says(value: &Value) -> &str {
     value["says"].as_str().unwrap_or_default()
 }
 
+fn unit(figure: &Value) -> &str {
+    figure["unit"].as_str().unwrap_or_default()
+}
+
 fn body(found: &Value) -> String {
     let mut text = head(found);
-    text.push_str("![How many times more the peers take](images/benchmarks.svg)\n\n## Aims\n\n");
-    text.push_str("| work | figure | aim | this run | |\n|---|---|---|---|---|\n");
-    for (workload, figure, aim) in aims(found) {
-        let word = match aim["met"].as_bool() {
-            Some(true) => "met",
-            Some(false) => "**missed**",
-            None => "nobody to compare with",
-        };
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {} | {word} |",
-            name(workload),
-            name(figure),
-            says(aim),
-            reached(aim)
-        );
-    }
-    text.push_str(&missed(found));
+    text.push_str(
+        "![How many times worse than Tramline everybody is](images/benchmarks.svg)\n\n## Aims\n\n",
+    );
+    text.push_str(&notes::table(found));
+    text.push_str(&notes::places(found));
+    text.push_str(&notes::missed(found));
     for workload in list(&found["workloads"]) {
         text.push_str(&section(workload));
     }
@@ -153,47 +91,29 @@ fn head(found: &Value) -> String {
     if found["quick"] == true {
         text.push_str(" This was the small version: few turns, small sizes.");
     }
+    let took: f64 = list(&found["workloads"])
+        .filter_map(|workload| workload["took_s"].as_f64())
+        .sum();
+    let _ = write!(text, " It took {:.0} minutes.", (took / 60.0).ceil());
     let versions = found["versions"].as_object().into_iter().flatten();
     let versions: Vec<String> = versions
         .map(|(name, version)| format!("{name} {}", version.as_str().unwrap_or_default()))
         .collect();
-    let _ = write!(text, " Peers: {}.\n\n", versions.join(", "));
+    let _ = write!(text, " Versions: {}.\n\n", versions.join(", "));
     text
-}
-
-/// Why aims are missed, where that is known.
-fn missed(found: &Value) -> String {
-    let mut text = String::new();
-    for (workload, _, aim) in aims(found) {
-        let why = WHY
-            .iter()
-            .find(|(number, aim_says, _)| workload["number"] == *number && *aim_says == says(aim));
-        if let (Some(false), Some((_, aim_says, why))) = (aim["met"].as_bool(), why) {
-            let _ = writeln!(text, "- {}, {aim_says}: {why}.", name(workload));
-        }
-    }
-    if text.is_empty() {
-        text
-    } else {
-        format!("\nWhy aims are missed:\n\n{text}")
-    }
 }
 
 fn section(workload: &Value) -> String {
     let figures: Vec<&Value> = list(&workload["figures"]).collect();
-    let mut text = format!(
-        "\n## {}. {}\n\n{}\n\n| |",
-        workload["number"],
-        name(workload),
-        says(workload)
-    );
+    let (number, title) = (&workload["number"], name(workload));
+    let mut text = format!("\n## {number}. {title}\n\n{}\n\n", says(workload));
+    if let Some(why) = workload["why"].as_str() {
+        let _ = writeln!(text, "It could not be measured: {why}.");
+        return text;
+    }
+    text.push_str("| |");
     for figure in &figures {
-        let _ = write!(
-            text,
-            " {}, {} |",
-            name(figure),
-            figure["unit"].as_str().unwrap_or_default()
-        );
+        let _ = write!(text, " {}, {} |", name(figure), unit(figure));
     }
     text.push_str("\n|---|");
     text.push_str(&"---|".repeat(figures.len()));
@@ -256,15 +176,6 @@ fn sorted(cell: &Value) -> Option<Vec<f64>> {
     (!samples.is_empty()).then_some(samples)
 }
 
-/// What was reached of an aim, told as the aim is: how many times better ours is, or how many times the limit.
-fn reached(aim: &Value) -> String {
-    let found = aim["times"].as_f64();
-    match aim["aim"].as_f64() {
-        Some(wanted) if wanted < 1.0 => times(found.map(|found| 1.0 / found)),
-        _ => times(found),
-    }
-}
-
 /// A ratio as it is read: `12x`, `0.43x`.
 pub(super) fn times(ratio: Option<f64>) -> String {
     match ratio {
@@ -311,29 +222,34 @@ mod tests {
             "versions": {"other": "1.2"},
             "workloads": [{"number": 3, "name": "Work", "says": "It is done.", "figures": [{
                 "name": "time", "unit": "µs", "less": true,
-                "aims": [{"says": "within 2x of the bare direct call", "aim": 0.5, "times": 0.4, "met": false}],
+                "aims": [{"says": "within 2x of the bare direct call", "aim": 0.5, "times": 0.4, "met": false, "ours": 2.0, "theirs": 0.8, "who": "bare"}],
                 "cells": [
                     {"who": "Tramline", "kind": "ours", "samples": [1.0, 3.0, 2.0]},
                     {"who": "other", "kind": "scripted", "samples": [24_000.0]},
                     {"who": "third", "kind": "native", "samples": [], "why": "has | none"},
-                ]}]}]
+                    {"who": "quick", "kind": "native", "samples": [1.0]},
+                    {"who": "bare", "kind": "limit", "samples": [0.8]},
+                ]}]},
+                {"number": 4, "name": "Broken", "says": "It is not.", "figures": [], "why": "no disk"}]
         })
     }
 
     #[test]
-    fn figures_replace_figures_and_words_stay() {
-        let once = fill(FRAME, &found()).unwrap();
-        assert_eq!(fill(&once, &found()).unwrap(), once);
-        assert!(once.starts_with("# Benchmarks"));
-        assert!(
-            once.contains("| Tramline | **2.00** (1.00–3.00) |"),
-            "{once}"
-        );
-        assert!(once.contains("| other | **24,000**, 12000x |"), "{once}");
-        assert!(once.contains("| third | has / none |"), "{once}");
-        assert!(once.contains("Why aims are missed"), "{once}");
-        assert!(once.contains("| 2.5x | **missed** |"), "{once}");
-        assert!(fill("# without marks", &found()).is_err());
+    fn everybody_and_every_aim_has_a_line() {
+        let page = page(&found());
+        assert!(page.starts_with("# Benchmarks"));
+        for line in [
+            "| Tramline | **2.00** (1.00–3.00) |",
+            "| other | **24,000**, 12000x |",
+            "| third | has / none |",
+            "| 2.5x | **missed** |",
+            "first in 0 of the 1 figures",
+            "- Work, time: quick is ahead, 0.50x of ours.",
+            "within 2x of the bare direct call: ours 2.00 µs, bare 0.80 µs. What stands between: ",
+            "## 4. Broken\n\nIt is not.\n\nIt could not be measured: no disk.",
+        ] {
+            assert!(page.contains(line), "{line} in {page}");
+        }
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Many clients at once over HTTP: calls a second and how long each waits, beside a bare server.
 
 use super::report::{Aim, Report};
-use super::storm::{CLIENTS, end, listening, storm};
+use super::storm::{Ask, CLIENTS, end, listening, storm};
 use super::{beside, documents, echo};
-use anyhow::Result;
+use anyhow::{Context, Result};
+use serde_json::json;
 use std::process::{Command, Stdio};
 
 const CALLS_EACH: usize = 100;
@@ -18,18 +19,17 @@ pub(crate) fn measure(report: &mut Report) -> Result<()> {
         .args(["--http", "127.0.0.1:0"]);
     ours.arg("--data-dir").arg(dir.path().join("data"));
     ours.stderr(Stdio::piped());
-    let (child, address) = listening(ours, |child| {
-        child.stderr.take().map(|said| Box::new(said) as _)
-    })?;
-    let ours = storm(address, "transforms_1", CALLS_EACH);
-    end(child);
+    let mut child = ours.spawn()?;
+    let address = listening(child.stderr.take().context("its words")?)?;
+    let ask = Ask::call("transforms_1", json!({"n": 1}));
+    let ours = storm(address, &ask, CLIENTS, CALLS_EACH);
+    end(&mut child);
     let mut bare = Command::new(std::env::current_exe()?);
     bare.arg(echo::HTTP).stdout(Stdio::piped());
-    let (child, address) = listening(bare, |child| {
-        child.stdout.take().map(|said| Box::new(said) as _)
-    })?;
-    let bare = storm(address, "transforms_1", CALLS_EACH);
-    end(child);
+    let mut child = bare.spawn()?;
+    let address = listening(child.stdout.take().context("its words")?)?;
+    let bare = storm(address, &ask, CLIENTS, CALLS_EACH);
+    end(&mut child);
     let (ours, bare) = (ours?, bare?);
     for (what, storm) in [
         ("ours, each a durable run", &ours),

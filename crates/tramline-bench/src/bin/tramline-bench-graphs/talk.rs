@@ -17,7 +17,15 @@ pub(crate) struct Talk {
 
 impl Talk {
     /// Starts a server and shakes hands with it.
+    #[allow(dead_code, reason = "a program that watches over it does both itself")]
     pub(crate) fn start(command: &mut Command) -> Result<Self> {
+        let mut talk = Self::spawn(command)?;
+        talk.greet()?;
+        Ok(talk)
+    }
+
+    /// Starts a server.
+    pub(crate) fn spawn(command: &mut Command) -> Result<Self> {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -26,24 +34,28 @@ impl Talk {
             .with_context(|| format!("starting {command:?}"))?;
         let stdin = child.stdin.take().context("stdin")?;
         let stdout = BufReader::new(child.stdout.take().context("stdout")?);
-        let mut talk = Self {
+        Ok(Self {
             child,
             stdin,
             stdout,
             line: String::new(),
             id: 0,
-        };
-        talk.ask(
+        })
+    }
+
+    /// Shakes hands.
+    pub(crate) fn greet(&mut self) -> Result<()> {
+        self.ask(
             "initialize",
             &json!({
             "protocolVersion": "2025-06-18", "capabilities": {},
             "clientInfo": {"name": "bench", "version": "1"}}),
         )?;
         writeln!(
-            talk.stdin,
+            self.stdin,
             r#"{{"jsonrpc":"2.0","method":"notifications/initialized"}}"#
         )?;
-        Ok(talk)
+        Ok(())
     }
 
     /// The id of its process.

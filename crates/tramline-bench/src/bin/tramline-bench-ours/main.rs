@@ -32,8 +32,11 @@ fn main() -> Result<()> {
         }
         ["search", file] => search(Path::new(file))?,
         ["expression"] => expression()?,
+        ["turns", count] => turns(count.parse()?)?,
         other => {
-            bail!("{other:?}: there are `layers DIR WORKFLOWS`, `search FILE` and `expression`")
+            bail!(
+                "{other:?}: there are `layers DIR WORKFLOWS`, `search FILE`, `turns COUNT` and `expression`"
+            )
         }
     };
     println!("{figures}");
@@ -95,4 +98,25 @@ fn expression() -> Result<Value> {
         best = best.min(began.elapsed().as_secs_f64() * 1e6 / f64::from(TIMES));
     }
     Ok(json!({ "node_us": best }))
+}
+
+/// A loop that adds up by an expression alone: what comes out of one turn goes into the next.
+fn turns(count: u64) -> Result<Value> {
+    let source = r#"{ "add": { "n": add.n + 1, "sum": add.sum + add.n + 1 } }"#;
+    let expression = Expression::compile(source, &HostFunctions::none())?;
+    let limits = Limits::default();
+    let mut best = f64::INFINITY;
+    for _ in 0..3 {
+        let mut now = tramline_expr::Value::from(json!({"add": {"n": 0, "sum": 0}}));
+        let began = Instant::now();
+        for _ in 0..count {
+            now = expression
+                .evaluate(black_box(&now), &NoHost, &limits)?
+                .context("a result")?;
+        }
+        best = best.min(began.elapsed().as_secs_f64() * 1e6 / count as f64);
+        let sum = Value::from(&now)["add"]["sum"].as_f64();
+        ensure!(sum == Some((count * (count + 1) / 2) as f64), "another sum");
+    }
+    Ok(json!({ "turn_us": best }))
 }

@@ -1,20 +1,22 @@
 //! What a call of a server costs on its way through.
 
 use crate::nodes::{least, mcpgraph};
-use crate::place::{Place, Watch, figure, figures};
+use crate::place::{Place, figure, figures, talk_to};
+use crate::served::proxy;
 use crate::start::{fastmcp, hub};
+use crate::storm::{Ask, client};
 use crate::table::{Against, Aim, Contender, Figure, Kind, side_by_side};
-use crate::talk::Talk;
 use crate::{Workload, document, documents, echo, ours};
-use anyhow::Result;
-use serde_json::Value;
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
 use std::process::Command;
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "10 chained MCP calls",
     says: "One call of ten, one after the other, of a server over standard streams that gives back what it gets. Graphs make \
            the ten calls in one run, less a run without; through a proxy the client makes them. The limit is the same client \
-           at the same server with nothing between. Added is what is above that.",
+           at the same server with nothing between. Added is what is above that. mcp-proxy is called over HTTP, since it serves \
+           nothing else.",
     measure,
 };
 
@@ -74,6 +76,13 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
         Contender::new("mcp-hub (proxy)", Kind::Native, || {
             added(hub(place).and_then(|command| through(command, "echo", repeats)))
         }),
+        Contender::new("mcp-proxy (proxy, HTTP)", Kind::Native, || {
+            let served = proxy(place)?;
+            let echo = Ask::call("bench/echo", json!({"n": 7}));
+            let times = client(served.address, &echo, repeats)?;
+            let least = times.iter().min().context("no call was made")?;
+            added(Ok(least.as_secs_f64() * 1e6))
+        }),
         Contender::cannot("langgraph", Kind::Scripted, "has no MCP client of its own"),
         Contender::cannot("dbos", Kind::Scripted, "has no MCP client"),
         Contender::cannot(
@@ -88,8 +97,7 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
 
 /// A graph that makes the calls.
 fn chained(mut command: Command, repeats: usize) -> Result<f64> {
-    let mut talk = Talk::start(&mut command)?;
-    let _watch = Watch::over(talk.process());
+    let (mut talk, _watch) = talk_to(&mut command)?;
     let none = least(&mut talk, "calls_0", (7, 7), repeats)?;
     let many = format!("calls_{}", documents::CALLS);
     let many = least(&mut talk, &many, (7, 7), repeats)?;
@@ -98,8 +106,7 @@ fn chained(mut command: Command, repeats: usize) -> Result<f64> {
 
 /// A client that makes the calls, of whatever stands between.
 fn through(mut command: Command, tool: &str, repeats: usize) -> Result<f64> {
-    let mut talk = Talk::start(&mut command)?;
-    let _watch = Watch::over(talk.process());
-    talk.ask("tools/list", &serde_json::json!({}))?;
+    let (mut talk, _watch) = talk_to(&mut command)?;
+    talk.ask("tools/list", &json!({}))?;
     least(&mut talk, tool, (7, 7), repeats)
 }

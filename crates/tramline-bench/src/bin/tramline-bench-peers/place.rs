@@ -1,5 +1,6 @@
 //! Where everybody's programs lie, and how long one may take.
 
+use crate::talk::Talk;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -20,10 +21,12 @@ pub(crate) struct Place {
     pub(crate) echo: PathBuf,
     /// Whether the small version is run.
     pub(crate) quick: bool,
+    /// Whether n8n was asked for.
+    pub(crate) n8n: bool,
 }
 
 impl Place {
-    pub(crate) fn new(peers: PathBuf, quick: bool) -> Result<Self> {
+    pub(crate) fn new(peers: PathBuf, quick: bool, n8n: bool) -> Result<Self> {
         // Beside the peers: what is measured should be the disk, and not a temporary one in memory.
         let dir = tempfile::tempdir_in(&peers)?;
         let echo = std::env::current_exe()?;
@@ -32,6 +35,7 @@ impl Place {
             dir,
             echo,
             quick,
+            n8n,
         })
     }
 
@@ -59,6 +63,13 @@ impl Place {
         let mut command = Command::new(python);
         command.arg(scripts().join(script));
         Ok(command)
+    }
+
+    /// A script of ours that needs no packages.
+    pub(crate) fn script(&self, script: &str) -> Command {
+        let mut command = Command::new("python3");
+        command.arg(scripts().join(script));
+        command
     }
 
     /// A program of an npm package.
@@ -92,6 +103,14 @@ fn within(command: &Command) -> Command {
         .arg(command.get_program())
         .args(command.get_args());
     within
+}
+
+/// Starts a server over its standard streams, watches over it and shakes hands with it.
+pub(crate) fn talk_to(command: &mut Command) -> Result<(Talk, Watch)> {
+    let mut talk = Talk::spawn(command)?;
+    let watch = Watch::over(talk.process());
+    talk.greet()?;
+    Ok((talk, watch))
 }
 
 /// Ends a process that takes too long, unless it is dropped before.

@@ -1,9 +1,10 @@
 //! From nothing to the list of tools.
 
 use crate::nodes::mcpgraph;
-use crate::place::{Place, Watch};
+use crate::place::{Place, talk_to};
+use crate::served::proxy;
+use crate::storm::{Ask, client};
 use crate::table::{Against, Aim, Contender, Figure, Kind, side_by_side};
-use crate::talk::Talk;
 use crate::{Workload, document, echo, ours};
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use std::time::Instant;
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "Cold start",
     says: "A process is started, shakes hands over its standard streams and lists its tools. The limit is a program that does \
-           nothing else.",
+           nothing else. mcp-proxy serves HTTP only, and is asked over that.",
     measure,
 };
 
@@ -56,6 +57,12 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
             }))
         }),
         Contender::new("mcp-hub", Kind::Native, || turn(hub(place))),
+        Contender::new("mcp-proxy (HTTP)", Kind::Native, || {
+            let began = Instant::now();
+            let served = proxy(place)?;
+            client(served.address, &Ask::list(), 1)?;
+            Ok(vec![began.elapsed().as_secs_f64() * 1e3])
+        }),
         Contender::cannot("langgraph", Kind::Scripted, none),
         Contender::cannot("dbos", Kind::Scripted, none),
         Contender::cannot("stepflow", Kind::Native, none),
@@ -71,8 +78,7 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
 /// Milliseconds until the tools are listed.
 fn listed(mut command: Command) -> Result<f64> {
     let began = Instant::now();
-    let mut talk = Talk::start(&mut command)?;
-    let _watch = Watch::over(talk.process());
+    let (mut talk, _watch) = talk_to(&mut command)?;
     let list = talk.ask("tools/list", &json!({}))?;
     let took = began.elapsed();
     ensure!(

@@ -1,7 +1,9 @@
 //! What was measured, as data: a figure has a cell for everybody, with all its samples or with why not.
 
+use crate::place::TURN_S_MAX;
 use anyhow::Result;
 use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 
 /// What somebody is, beside us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub(crate) struct Contender<'a> {
     kind: Kind,
     turn: Option<Turn<'a>>,
     why: Option<String>,
+    /// Why a figure has no sample where others have one.
+    lacks: &'static str,
     samples: Vec<Vec<f64>>,
 }
 
@@ -49,7 +53,32 @@ impl<'a> Contender<'a> {
             kind,
             turn: Some(Box::new(turn)),
             why: None,
+            lacks: "would take too long",
             samples: Vec::new(),
+        }
+    }
+
+    /// The same, with why some of its figures have no sample.
+    pub(crate) fn lacking(self, lacks: &'static str) -> Self {
+        Self { lacks, ..self }
+    }
+
+    /// One turn, unless one failed before.
+    fn take_turn(&mut self) {
+        let Some(turn) = &mut self.turn else { return };
+        let began = Instant::now();
+        match turn() {
+            Ok(sample) => self.samples.push(sample),
+            Err(error) => {
+                let late = began.elapsed() >= Duration::from_secs(TURN_S_MAX);
+                let why = match late {
+                    true => format!("not done within {TURN_S_MAX} s"),
+                    false => plain(&format!("{error:#}")),
+                };
+                eprintln!("  {}: {why}", self.who);
+                self.why = Some(why);
+                self.turn = None;
+            }
         }
     }
 
@@ -60,6 +89,7 @@ impl<'a> Contender<'a> {
             kind,
             turn: None,
             why: Some(why.to_owned()),
+            lacks: "",
             samples: Vec::new(),
         }
     }
@@ -119,28 +149,26 @@ impl Figure {
     }
 }
 
+/// After so long no further round of a work is begun: the first round tells the most.
+const ROUNDS_S_MAX: u64 = 150;
+
 /// Everybody does the work turn about, so many rounds; what fails once is not tried again.
 pub(crate) fn side_by_side(
     figures: &[Figure],
     mut all: Vec<Contender<'_>>,
     rounds: usize,
 ) -> Vec<Value> {
-    for round in 0..rounds {
+    let began = Instant::now();
+    for round in 1..=rounds {
         for one in &mut all {
-            let Some(turn) = &mut one.turn else { continue };
-            match turn() {
-                Ok(sample) => one.samples.push(sample),
-                Err(error) => {
-                    let why = plain(&format!("{error:#}"));
-                    eprintln!("  {}: {why}", one.who);
-                    one.why = Some(why);
-                    one.turn = None;
-                }
-            }
+            one.take_turn();
         }
-        eprint!("  round {} of {rounds}\r", round + 1);
+        let took = began.elapsed();
+        eprintln!("  round {round} of {rounds}: {:.0} s", took.as_secs_f64());
+        if took > Duration::from_secs(ROUNDS_S_MAX) {
+            break;
+        }
     }
-    eprintln!();
     let told = figures.iter().enumerate();
     told.map(|(at, figure)| tell(figure, at, &all)).collect()
 }
@@ -159,11 +187,7 @@ fn tell(figure: &Figure, at: usize, all: &[Contender<'_>]) -> Value {
             .filter_map(|sample| sample.get(at).copied().filter(|value| value.is_finite()))
             .collect();
         let skipped = one.samples.iter().any(|sample| sample.get(at).is_some());
-        let none = if skipped {
-            "would take too long"
-        } else {
-            "–"
-        };
+        let none = if skipped { one.lacks } else { "–" };
         let why = samples
             .is_empty()
             .then(|| one.why.clone().unwrap_or_else(|| none.to_owned()));
@@ -178,25 +202,32 @@ fn tell(figure: &Figure, at: usize, all: &[Contender<'_>]) -> Value {
 /// Whether an aim was met, by the medians.
 fn hold(figure: &Figure, aim: &Aim, cells: &[Value]) -> Value {
     let of = |wanted: &dyn Fn(&Value) -> bool| {
-        let found = cells.iter().filter(|cell| wanted(cell)).filter_map(median);
-        match figure.less {
-            true => found.reduce(f64::min),
-            false => found.reduce(f64::max),
-        }
+        let found = cells.iter().filter(|cell| wanted(cell));
+        let found = found.filter_map(|cell| Some((median(cell)?, cell["who"].clone())));
+        found.reduce(|one, other| match (one.0 <= other.0) == figure.less {
+            true => one,
+            false => other,
+        })
     };
     let is = |cell: &Value, kind: Kind| cell["kind"] == kind.name();
     let theirs = match aim.against {
         Against::Best(kind) => of(&|cell| is(cell, kind)),
         Against::Peers => of(&|cell| is(cell, Kind::Scripted) || is(cell, Kind::Native)),
         Against::One(who) => of(&|cell| cell["who"] == who),
-        Against::Number(number) => Some(number),
+        Against::Number(number) => Some((number, json!("the aim"))),
     };
     let ours = of(&|cell| is(cell, Kind::Ours));
-    let times = ours.zip(theirs).map(|(ours, theirs)| match figure.less {
-        true => theirs / ours,
-        false => ours / theirs,
+    let pair = ours.zip(theirs);
+    let times = pair.as_ref().map(|(ours, theirs)| match figure.less {
+        true => theirs.0 / ours.0,
+        false => ours.0 / theirs.0,
     });
-    json!({ "says": aim.says, "aim": aim.times, "times": times, "met": times.map(|times| times >= aim.times) })
+    let (ours, theirs) = pair.unzip();
+    json!({
+        "says": aim.says, "aim": aim.times, "times": times, "met": times.map(|times| times >= aim.times),
+        "ours": ours.map(|ours| ours.0), "theirs": theirs.as_ref().map(|theirs| theirs.0),
+        "who": theirs.map(|theirs| theirs.1),
+    })
 }
 
 /// The middle of a cell's samples; of two, the middle between them.

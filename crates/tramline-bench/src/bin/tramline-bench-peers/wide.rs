@@ -1,9 +1,10 @@
 //! How wide a run goes.
 
-use crate::place::{Place, Watch, figure, figures};
+use crate::place::{Place, figure, figures, talk_to};
+use crate::served::proxy;
 use crate::start::{fastmcp, hub};
+use crate::storm::{Ask, storm};
 use crate::table::{Against, Aim, Contender, Figure, Kind, side_by_side};
-use crate::talk::Talk;
 use crate::{Workload, echo, ours};
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
@@ -18,7 +19,8 @@ const SLEEP_MS: u64 = 50;
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "50 parallel calls of 50 ms",
     says: "Fifty calls at once, each of which takes 50 ms: the ideal is 50 ms. Beside it the same calls, made directly. In \
-           langgraph and dbos nodes sleep in the process and no server is called.",
+           langgraph, dbos and stepflow nodes sleep in the process and no server is called; through a proxy the client makes the \
+           calls at once. What pflow takes to start is taken off.",
     measure,
 };
 
@@ -47,8 +49,7 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
     };
     let all = vec![
         Contender::new("Tramline", Kind::Ours, || {
-            let mut talk = Talk::start(&mut ours(place, &document)?)?;
-            let _watch = Watch::over(talk.process());
+            let (mut talk, _watch) = talk_to(&mut ours(place, &document)?)?;
             best(|| {
                 let began = Instant::now();
                 let done = talk.ask("tools/call", &json!({"name": "wide", "arguments": {}}))?;
@@ -69,21 +70,20 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
         Contender::new("mcp-hub (proxy)", Kind::Native, || {
             at_once(&mut hub(place)?)
         }),
+        Contender::new("mcp-proxy (proxy, HTTP)", Kind::Native, || {
+            let served = proxy(place)?;
+            let sleep = Ask::call("bench/sleep", json!({"ms": SLEEP_MS}));
+            best(|| Ok(storm(served.address, &sleep, WIDTH, 1)?.took))
+        }),
         Contender::cannot(
             "mcpgraph",
             Kind::Scripted,
             "its graphs go one way at a time",
         ),
-        Contender::cannot(
-            "pflow",
-            Kind::Scripted,
-            "only its batches go side by side, which was not tried",
-        ),
-        Contender::cannot(
-            "stepflow",
-            Kind::Native,
-            "its MCP plugin answered `error routing component` when tried",
-        ),
+        Contender::new("pflow", Kind::Scripted, || script("pflow", "pflow.py")),
+        Contender::new("stepflow", Kind::Native, || {
+            script("stepflow", "stepflow.py")
+        }),
         Contender::new("direct", Kind::Limit, || {
             at_once(Command::new(&place.echo).arg(echo::STDIO))
         }),
@@ -93,8 +93,7 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
 
 /// All calls are asked for before the first answer is read.
 fn at_once(command: &mut Command) -> Result<Vec<f64>> {
-    let mut talk = Talk::start(command)?;
-    let _watch = Watch::over(talk.process());
+    let (mut talk, _watch) = talk_to(command)?;
     talk.ask("tools/list", &json!({}))?;
     let call = json!({"name": "sleep", "arguments": {"ms": SLEEP_MS}});
     best(|| {

@@ -2,13 +2,15 @@
 
 use super::Edit;
 use super::op::{Op, Step, find, key, under};
-use super::rename::{mentions, renamed};
 use crate::formats::Format;
+use crate::formats::json_dag::PLAN;
 use crate::text::nearest;
-use tramline_expr::{Map, Str, Value};
+use tramline_expr::{Map, Value};
 
 mod arrows;
 mod links;
+mod renaming;
+mod steps;
 
 /// A document with the list of nodes that is edited.
 pub(super) struct Plan<'v> {
@@ -50,6 +52,7 @@ fn list(root: &Value, format: Format, workflow: Option<&str>) -> Result<Vec<Step
         return Ok(match root {
             Value::Array(_) => Vec::new(),
             _ if root.get("tasks").is_some() => vec![key("tasks")],
+            _ if root.get(PLAN).is_some() => vec![key(PLAN)],
             _ => vec![key("workflow"), key("tasks")],
         });
     }
@@ -75,6 +78,23 @@ fn list(root: &Value, format: Format, workflow: Option<&str>) -> Result<Vec<Step
 }
 
 impl Plan<'_> {
+    /// Whether the order of the nodes is the way that they lead.
+    fn is_chain(&self) -> bool {
+        self.list == [key(PLAN)]
+    }
+
+    /// Why nothing is connected here by hand.
+    fn no_chain(&self) -> Result<(), String> {
+        match self.is_chain() {
+            true => Err(
+                "a plan is done in its order: add or remove its steps, or write \
+                         them as `tasks` with `depends_on`"
+                    .to_owned(),
+            ),
+            false => Ok(()),
+        }
+    }
+
     /// The place of a node.
     fn place(&self, id: &str) -> Result<usize, String> {
         let own = |node: &Value| node.get("id").and_then(Value::as_str) == Some(id);
@@ -136,6 +156,10 @@ impl Plan<'_> {
                     made.insert("type", kind.into());
                 }
                 ("kind", _) => {}
+                // A step without parameters has no lines for them.
+                ("params", _)
+                    if self.format == Format::Markdown
+                        && value.as_object().is_none_or(|map| map.is_empty()) => {}
                 _ => drop(made.insert(name.clone(), value.clone())),
             }
         }
@@ -165,80 +189,5 @@ impl Plan<'_> {
             },
             value => vec![Op::Set(at, value.clone().into())],
         })
-    }
-
-    fn rename(&self, id: &str, to: &str) -> Ops {
-        let place = self.place(id)?;
-        if to.is_empty() || self.place(to).is_ok() {
-            return Err(format!("`{to}` cannot be the id: it is empty or taken"));
-        }
-        let mut ops = vec![Op::Set(self.at(place, [key("id")]), to.into())];
-        ops.extend(self.rename_links(id, to));
-        for (at, node) in self.nodes.iter().enumerate() {
-            let mut found = Vec::new();
-            expressions(node, &mut Vec::new(), false, &mut found);
-            for (path, source) in found {
-                if !mentions(source, id) {
-                    continue;
-                }
-                if self.format != Format::Yaml {
-                    let other = node.get("id").and_then(Value::as_str).unwrap_or_default();
-                    return Err(format!(
-                        "`{other}` takes something of `{id}`: rename it in the text"
-                    ));
-                }
-                ops.push(Op::Set(self.at(at, path), renamed(source, id, to).into()));
-            }
-        }
-        Ok(ops)
-    }
-}
-
-/// Where the expressions of a node stand: under the fields that may hold some.
-fn expressions<'v>(
-    value: &'v Value,
-    at: &mut Vec<Step>,
-    within: bool,
-    found: &mut Vec<(Vec<Step>, &'v str)>,
-) {
-    const FIELDS: [&str; 9] = [
-        "args",
-        "arguments",
-        "params",
-        "transform",
-        "rule",
-        "conditions",
-        "map",
-        "for",
-        "until",
-    ];
-    match value {
-        Value::Object(map) => {
-            for (name, value) in map.iter() {
-                // What a condition leads to is an edge.
-                if matches!(name.as_str(), "next" | "target") {
-                    continue;
-                }
-                at.push(Step::Key(Str::clone(name)));
-                expressions(value, at, within || FIELDS.contains(&name.as_str()), found);
-                at.pop();
-            }
-        }
-        Value::Array(items) => {
-            for (place, value) in items.iter().enumerate() {
-                at.push(Step::Place(place));
-                expressions(value, at, within, found);
-                at.pop();
-            }
-        }
-        Value::String(text) if within => {
-            // A plain text that happens to be the id is no expression; a variable's name is.
-            let is_var = at.iter().rev().take(2).any(|step| *step == key("var"));
-            let is_expr = text.starts_with('$') || at.last() == Some(&key("expr"));
-            if is_var || is_expr || text.contains("${") || text.contains("{{") {
-                found.push((at.clone(), text));
-            }
-        }
-        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

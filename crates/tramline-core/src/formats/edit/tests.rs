@@ -5,6 +5,9 @@ use crate::formats::{Elsewhere, Hint};
 use proptest::prelude::*;
 use serde_json::json;
 
+mod charts;
+mod steps;
+
 const TEXT: &str = r#"# Prices of parcels.
 version: "1"
 server: {name: s, version: "1"}
@@ -323,4 +326,32 @@ proptest! {
         prop_assert!(crate::formats::read(edited.as_bytes(), hint).is_ok(), "{}", edited);
         prop_assert_eq!(after(&edited, back), text);
     }
+}
+
+#[test]
+fn the_steps_of_a_plan_come_and_go_in_their_order() {
+    let plan = r#"{
+  "plan": [
+    {"id": "a", "tool": "s:x", "args": {}},
+    {"id": "b", "tool": "s:y", "args": {"of": "$OUTPUT[a].n"}}
+  ]
+}
+"#;
+    assert_eq!(edges(plan), ["a>b"]);
+    let node = json!({"id": "c", "kind": "call", "tool": "s:z", "args": {}});
+    let more = after(
+        plan,
+        json!([{"op": "add_node", "after": "a", "node": node}]),
+    );
+    assert_eq!(edges(&more), ["a>b", "a>c", "c>b"]);
+    let back = after(&more, json!([{"op": "remove_node", "id": "c"}]));
+    assert_eq!(back, plan);
+    let named = after(
+        plan,
+        json!([{"op": "rename_node", "id": "a", "to": "first"}]),
+    );
+    let wanted = plan.replace("\"a\"", "\"first\"");
+    assert_eq!(named, wanted.replace("[a]", "[first]"));
+    let refused = made(plan, json!([{"op": "connect", "from": "b", "to": "a"}]));
+    assert!(refused.unwrap_err().contains("in its order"));
 }

@@ -12,6 +12,12 @@ pub fn json_schema() -> Value {
         "items": {"$ref": "#/definitions/task"},
         "description": "The tasks. Each runs when all it depends on has."
     });
+    let plan = json!({
+        "type": "array",
+        "minItems": 1,
+        "items": {"$ref": "#/definitions/task"},
+        "description": "The tasks of a plan, in place of `tasks`. Each runs when the one before it has."
+    });
     let schema = json!({"type": "object", "description": "The JSON Schema of the input."});
     let list = json!({"type": "array", "items": {"type": "string"}, "description": "The tasks that come before."});
     let arguments = json!({
@@ -43,7 +49,7 @@ pub fn json_schema() -> Value {
         "title": "Tramline DAG",
         "description": "Tasks that call tools, and what each depends on.",
         "type": "object",
-        "anyOf": [{"required": ["tasks"]}, {"required": ["workflow"]}],
+        "anyOf": [{"required": ["tasks"]}, {"required": ["plan"]}, {"required": ["workflow"]}],
         "properties": {
             "$schema": {"type": "string"},
             "version": {"type": ["string", "number"]},
@@ -60,7 +66,8 @@ pub fn json_schema() -> Value {
             "servers": {"type": "object"},
             "executionLimits": editor::bounds(),
             "workflow": {"type": "object", "required": ["tasks"], "properties": {"tasks": tasks}},
-            "tasks": tasks
+            "tasks": tasks,
+            "plan": plan
         },
         "additionalProperties": false,
         "definitions": {"task": task}

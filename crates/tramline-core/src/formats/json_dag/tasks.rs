@@ -230,6 +230,17 @@ impl<'t> Task<'t> {
     }
 }
 
+/// Lets each task wait for the one before it.
+pub(super) fn in_order(tasks: &mut [Task<'_>]) {
+    let mut before: Option<Str> = None;
+    for task in tasks {
+        if let Some(before) = before.replace(task.node.id.clone()) {
+            let at = task.sources.id;
+            task.depend(before, at);
+        }
+    }
+}
+
 /// The tool that a text names.
 fn tool_name(name: &str, at: At<'_>, flaws: &mut Flaws) -> Option<ToolName> {
     match name.split_once(':') {

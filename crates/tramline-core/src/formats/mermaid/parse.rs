@@ -3,7 +3,7 @@
 use super::links::Arrow;
 use super::mask::Masked;
 use super::scan::Scan;
-use super::{BYTES_MAX, Direction, Flowchart, LINKS_MAX, Lines, Link, Stroke};
+use super::{BYTES_MAX, Chain, Direction, Flowchart, LINKS_MAX, Lines, Link, Mention, Stroke};
 use crate::flaw::{Code, Place};
 use crate::formats::Flaws;
 use crate::text::shown;
@@ -72,6 +72,7 @@ pub(super) struct Parser<'t, 'f> {
     lines: &'f Lines<'f>,
     flaws: &'f mut Flaws,
     pub(super) chart: Flowchart,
+    chains: Vec<Chain>,
     pub(super) ids: HashMap<Str, usize>,
     pub(super) link_ids: HashSet<Str>,
     /// The groups under way, each with the vertices named in it so far.
@@ -89,6 +90,7 @@ impl<'t, 'f> Parser<'t, 'f> {
             lines,
             flaws,
             chart: Flowchart::default(),
+            chains: Vec::new(),
             ids: HashMap::new(),
             link_ids: HashSet::new(),
             open: Vec::new(),
@@ -97,8 +99,8 @@ impl<'t, 'f> Parser<'t, 'f> {
         }
     }
 
-    /// The chart that stands in a part of the text.
-    pub(super) fn chart(mut self, part: Range<usize>) -> Option<Flowchart> {
+    /// The chart that stands in a part of the text, and how its statements are written.
+    pub(super) fn chart(mut self, part: Range<usize>) -> Option<(Flowchart, Vec<Chain>)> {
         self.scan = Scan::new(&self.masked.text, part);
         self.chart.front.clone_from(&self.masked.front);
         self.chart.directives.clone_from(&self.masked.directives);
@@ -137,7 +139,7 @@ impl<'t, 'f> Parser<'t, 'f> {
             ));
             self.close_group();
         }
-        Some(self.chart)
+        Some((self.chart, self.chains))
     }
 
     fn tell(&mut self, bad: Bad) {
@@ -267,18 +269,26 @@ impl<'t, 'f> Parser<'t, 'f> {
 
     /// Vertices and the links between them.
     fn chain(&mut self) -> Result<(), Bad> {
+        let mut chain = Chain::default();
         let mut from = self.vertices()?;
-        while let Some(arrow) = self.arrow()? {
+        loop {
+            let start = self.scan.at;
+            let Some(arrow) = self.arrow()? else {
+                break;
+            };
+            chain.arrows.push(start..self.scan.at);
             let to = self.vertices()?;
             self.link(&arrow, &from, &to)?;
-            from = to;
+            chain.ends.push(std::mem::replace(&mut from, to));
         }
+        chain.ends.push(from);
+        self.chains.push(chain);
         self.ended()
     }
 
     /// Vertices with `&` between them.
-    fn vertices(&mut self) -> Result<Vec<usize>, Bad> {
-        let mut found = vec![self.vertex()?];
+    fn vertices(&mut self) -> Result<Vec<Mention>, Bad> {
+        let mut found = vec![self.mention()?];
         loop {
             let before = self.scan;
             self.scan.blanks();
@@ -287,12 +297,19 @@ impl<'t, 'f> Parser<'t, 'f> {
                 return Ok(found);
             }
             self.scan.spaces();
-            found.push(self.vertex()?);
+            found.push(self.mention()?);
         }
     }
 
+    fn mention(&mut self) -> Result<Mention, Bad> {
+        let start = self.scan.at;
+        let vertex = self.vertex()?;
+        let bytes = start..self.scan.at;
+        Ok(Mention { vertex, bytes })
+    }
+
     /// Links each of these vertices with each of those.
-    fn link(&mut self, arrow: &Arrow, from: &[usize], to: &[usize]) -> Result<(), Bad> {
+    fn link(&mut self, arrow: &Arrow, from: &[Mention], to: &[Mention]) -> Result<(), Bad> {
         if self.chart.links.len() + from.len().saturating_mul(to.len()) > LINKS_MAX {
             let message = format!("more than the {LINKS_MAX} links allowed");
             let bad = Bad::at(arrow.spot.start, message, "split the drawing");
@@ -314,8 +331,8 @@ impl<'t, 'f> Parser<'t, 'f> {
             for to in to {
                 self.chart.links.push(Link {
                     id: arrow.id.clone(),
-                    from: *from,
-                    to: *to,
+                    from: from.vertex,
+                    to: to.vertex,
                     stroke: arrow.stroke,
                     length: arrow.length,
                     tail: arrow.tail,

@@ -25,6 +25,34 @@ pub fn write(servers: &Value, workflow: &Workflow) -> Written {
     }
 }
 
+/// One step as it stands under its heading, from the shape that it has in an IR.
+pub(super) fn step(node: &Value) -> String {
+    let (root, mut lost) = (Map::new(), Lost::default());
+    let mut writer = Writer::new(&root, &mut lost);
+    writer.heading(3, text_of(node, "id"));
+    writer.prose(text_of(node, "purpose"));
+    writer.out.push('\n');
+    let params = node.get("params").and_then(Value::as_object);
+    let own = node.as_object().into_iter().flat_map(Map::iter);
+    let own = own.filter(|(key, _)| !matches!(key.as_str(), "id" | "purpose" | "params"));
+    let all = own.chain(params.into_iter().flat_map(Map::iter));
+    let (short, long): (Vec<_>, Vec<_>) = all.partition(|(_, value)| is_short(value));
+    short
+        .into_iter()
+        .for_each(|(key, value)| writer.parameter(key, value));
+    long.into_iter()
+        .for_each(|(key, value)| writer.block(key, value));
+    writer.out
+}
+
+/// One parameter as its line.
+pub(super) fn line(key: &str, value: &Value) -> String {
+    let (root, mut lost) = (Map::new(), Lost::default());
+    let mut writer = Writer::new(&root, &mut lost);
+    writer.parameter(key, value);
+    writer.out
+}
+
 /// A way between two steps.
 struct Way<'a> {
     from: &'a str,

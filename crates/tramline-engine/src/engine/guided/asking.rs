@@ -127,6 +127,7 @@ impl Engine {
         start.origin = origin;
         start.owner = question.owner.clone();
         start.ttl_ms = question.ttl_ms;
+        start.upstream = question.called.upstream.as_deref().cloned();
         let parent = Parent {
             run: id.clone(),
             step: question.number,

@@ -11,6 +11,7 @@ use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::{RunId, ToolName};
 use tramline_core::journal::{Event, ToolAnswered, ToolCalled};
 use tramline_core::navigate::{self, Pass, Refusal, Turn, Walk};
+use tramline_core::upstream::Upstream;
 use tramline_core::{Str, Value};
 
 /// A call that an agent wants to make from where its conversation stands.
@@ -26,6 +27,8 @@ pub struct ToolCall {
     pub again: bool,
     /// Where servers are to be found again by whoever goes on with the call after an answer.
     pub origin: Value,
+    /// The span of its caller's that it belongs to.
+    pub upstream: Option<Upstream>,
 }
 
 /// What came of a call.
@@ -64,6 +67,7 @@ impl Engine {
             confirmed: call.confirmed.clone(),
             asked_in: Some(fresh()),
             asks: matches!(self.0.options.policy.verdict(&tool), Verdict::Ask(_)),
+            upstream: call.upstream.clone(),
         };
         let same = |it: &ToolCalled| it.tool == pass.tool && it.arguments == pass.arguments;
         let asked = |walk: &Walk| Question::of(walk, |it| it.run.is_some() && same(it));

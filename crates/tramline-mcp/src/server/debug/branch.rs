@@ -25,10 +25,10 @@ async fn branch_off(means: &Means, id: &RunId, arguments: &Value) -> Result<Valu
         Some(false) | None => Effects::Ask,
     };
     let branch = Branch {
-        at: at(arguments).unwrap_or(At::Event(1)),
         output: arguments.get("output").cloned(),
         effects,
         watch: Some(steer::watch(arguments)),
+        ..Branch::at(at(arguments).unwrap_or(At::Event(1)))
     };
     let made = means.engine.fork(id, branch).await?;
     let fork = made.handle.run.clone();

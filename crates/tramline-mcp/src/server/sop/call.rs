@@ -26,6 +26,7 @@ pub(super) async fn sop_call(means: Means, arguments: Value) -> CallToolResponse
             .and_then(Value::as_bool)
             .unwrap_or(false),
         origin: means.shared.conduct.origin.clone(),
+        upstream: means.upstream(),
     };
     through(means, "sop_call", &arguments, call).await
 }
@@ -48,6 +49,7 @@ pub(super) async fn gated(
         confirmed,
         again: false,
         origin: means.shared.conduct.origin.clone(),
+        upstream: means.upstream(),
     };
     through(means, name, &arguments, call).await
 }

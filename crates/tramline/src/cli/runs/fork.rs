@@ -1,4 +1,4 @@
-//! `tramline runs fork`: another way from a step of a run.
+//! `tramline runs fork`: another way from a step of a run, or anew with another input.
 
 use super::super::breaks::Breaks;
 use super::super::origin::{self, Again};
@@ -13,11 +13,14 @@ pub(super) struct Forking {
     #[command(flatten)]
     again: Again,
     /// After which step, at which checkpoint, or after which event
-    #[arg(long, value_name = "STEP|CHECKPOINT|event:SEQ", value_parser = moment::point)]
-    at: (At, Option<RunId>),
+    #[arg(long, value_name = "STEP|CHECKPOINT|event:SEQ", value_parser = moment::point, required_unless_present = "input")]
+    at: Option<(At, Option<RunId>)>,
     /// Take this for the output of that step: JSON, @file, or - for standard input
     #[arg(long, value_name = "JSON|@FILE|-")]
     output: Option<String>,
+    /// Begin anew with this input: JSON, @file, or - for standard input
+    #[arg(long, value_name = "JSON|@FILE|-", conflicts_with_all = ["at", "output"])]
+    input: Option<String>,
     /// Make calls again that have effects, without asking
     #[arg(long)]
     repeat_effects: bool,
@@ -26,12 +29,13 @@ pub(super) struct Forking {
 }
 
 pub(super) async fn main(common: Common, verb: Forking) -> Done {
-    let (at, of) = &verb.at;
+    let (at, of) = verb.at.clone().unwrap_or((At::Event(1), None));
     if of.as_ref().is_some_and(|run| *run != verb.again.run) {
         let message = format!("that is no checkpoint of {}", verb.again.run);
         return Err(Stopped::bad(message));
     }
-    let output = verb.output.as_deref().map(input::whole).transpose()?;
+    let given = |text: &Option<String>| text.as_deref().map(input::whole).transpose();
+    let (output, input) = (given(&verb.output)?, given(&verb.input)?);
     let (house, loaded) = origin::reopen(&common, &verb.again).await?;
     let graph = loaded.run.graph;
     let effects = if verb.repeat_effects {
@@ -41,14 +45,15 @@ pub(super) async fn main(common: Common, verb: Forking) -> Done {
     };
     let breaks = (!verb.breaks.is_empty()).then(|| verb.breaks.watch(&graph));
     let branch = Branch {
-        at: *at,
         output,
+        input,
         effects,
         watch: breaks,
+        ..Branch::at(at)
     };
     let made = house.engine.fork(&verb.again.run, branch).await?;
     if !(common.json || verb.again.quiet) {
-        announce(&verb, &made, effects);
+        announce(&verb.again.run, at, &made, effects);
     }
     let mut manner = run::Manner::since(0, &common, verb.again.quiet);
     manner.more = told(&verb.again, &made, effects);
@@ -57,8 +62,8 @@ pub(super) async fn main(common: Common, verb: Forking) -> Done {
     done
 }
 
-fn announce(verb: &Forking, made: &Branched, effects: Effects) {
-    let (new, old, at) = (&made.handle.run, &verb.again.run, moment::says(verb.at.0));
+fn announce(old: &RunId, at: At, made: &Branched, effects: Effects) {
+    let (new, at) = (&made.handle.run, moment::says(at));
     output::say(&format!("{new} branches off from {old} {at}"));
     let what = match effects {
         _ if made.effects.is_empty() => return,

@@ -56,6 +56,10 @@ pub(in super::super) fn show(loaded: &Loaded, json: bool, most: usize) {
         "{}  {}  {status}  {took}",
         trace.run_id, trace.workflow
     ));
+    if let Some(from) = &trace.forked_from {
+        let (run, seq) = (&from.run_id, from.seq);
+        output::text_line(&format!("forked  from {run} after event {seq}"));
+    }
     output::text_line(&format!("input   {}", brief(&trace.input, most)));
     for step in &trace.steps {
         show_step(step, most);

@@ -142,6 +142,7 @@ impl Session {
             confirmed: Some("by hand".into()),
             asked_in: None,
             asks: false,
+            upstream: None,
         };
         let mut turn = navigate::call(&self.walk, pass);
         if turn.refusal.is_none() {

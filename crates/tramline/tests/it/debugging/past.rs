@@ -129,6 +129,42 @@ fn a_fork_goes_another_way_and_asks_before_it_repeats_an_effect() {
 }
 
 #[test]
+fn another_input_begins_anew_and_the_fork_is_known_as_one() {
+    let tramline = Tramline::new();
+    let run = counted(&tramline);
+    let input = r#"{"directory": "examples"}"#;
+    let words = ["runs", "fork", &run, "--input", input, "--json"];
+    let anew = tramline.run(&words);
+    assert_eq!(anew.code(), 0, "{}", anew.err());
+    assert_eq!(anew.text("forked_from"), run);
+    let fork = anew.text("run_id");
+    let shown = tramline.run(&["runs", "show", &fork, "--json"]).json();
+    let from = shown.get("forked_from").unwrap();
+    assert_eq!(from.get("run_id"), Some(&run.as_str().into()));
+    assert_eq!(from.get("seq"), Some(&1.into()));
+    let entry = shown.get("input").unwrap().get("directory");
+    assert_eq!(entry, Some(&"examples".into()));
+    let text = tramline.run(&["runs", "show", &fork]);
+    let says = format!("forked  from {run} after event 1");
+    assert!(text.out().contains(&says), "{}", text.out());
+    let compared = tramline.run(&["runs", "compare", &run, &fork]);
+    let says = "+ branched off from - after event 1";
+    assert!(compared.out().contains(says), "{}", compared.out());
+    let both = tramline
+        .run(&["runs", "compare", &fork, &run, "--json"])
+        .json();
+    let forked = both.get("forked").unwrap();
+    assert_eq!(forked.get("which"), Some(&"first".into()));
+    for bad in [
+        &["runs", "fork", &run][..],
+        &["runs", "fork", &run, "--input", input, "--at", "1"],
+        &["runs", "fork", &run, "--input", "{}"],
+    ] {
+        assert_eq!(tramline.run(bad).code(), 2, "{bad:?}");
+    }
+}
+
+#[test]
 fn a_replay_is_the_same_until_something_changes() {
     let tramline = Tramline::new();
     let run = counted(&tramline);

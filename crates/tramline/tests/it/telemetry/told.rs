@@ -4,12 +4,12 @@ use super::{Otlp, SPAN, TRACE, document, run, talk};
 use crate::support::Tramline;
 use serde_json::{Value, json};
 
-fn attribute<'a>(span: &'a Value, name: &str) -> &'a Value {
+pub(super) fn attribute<'a>(span: &'a Value, name: &str) -> &'a Value {
     &span["attributes"][name]
 }
 
 /// A text result as the JSON that it is.
-fn inside(result: &Value) -> Value {
+pub(super) fn inside(result: &Value) -> Value {
     let text = result["content"][0]["text"].as_str().unwrap();
     serde_json::from_str(text).unwrap_or_else(|_| panic!("{result}"))
 }

@@ -23,12 +23,13 @@ impl Plan<'_> {
                 Ok(vec![Op::Set(self.at(at, [key("next")]), id.into())])
             }
             Format::Dag => {
-                if made.get("depends_on").is_none() {
+                if made.get("depends_on").is_none() && !self.is_chain() {
                     made.insert("depends_on", Value::array([after.into()]));
                 }
                 Ok(Vec::new())
             }
-            Format::Ir | Format::Markdown => Ok(vec![self.add_edge(after, id, None)]),
+            Format::Ir => Ok(vec![self.add_edge(after, id, None)]),
+            Format::Markdown => self.put_below(at, id, made),
         }
     }
 
@@ -42,8 +43,10 @@ impl Plan<'_> {
 
     pub(super) fn connect(&self, from: &str, to: &str, label: Option<&str>) -> Ops {
         let (start, end) = (self.place(from)?, self.place(to)?);
+        self.no_chain()?;
         match (self.format, label) {
-            (Format::Ir | Format::Markdown, label) => Ok(vec![self.add_edge(from, to, label)]),
+            (Format::Ir, label) => Ok(vec![self.add_edge(from, to, label)]),
+            (Format::Markdown, label) => self.lead_step(start, to, label),
             (Format::Dag, None) => self.join_list(end, "depends_on", from),
             (Format::Dag, Some(_)) => Err("the edges of a DAG have no labels".to_owned()),
             (Format::Yaml, Some(ERROR_LABEL)) => {
@@ -98,10 +101,14 @@ impl Plan<'_> {
     }
 
     pub(super) fn disconnect(&self, from: &str, to: &str) -> Ops {
-        self.place(from)?;
+        let start = self.place(from)?;
         self.place(to)?;
+        self.no_chain()?;
+        if self.format == Format::Markdown {
+            return self.leave_step(start, from, to);
+        }
         let none = || format!("nothing leads from `{from}` to `{to}`");
-        if matches!(self.format, Format::Ir | Format::Markdown) {
+        if self.format == Format::Ir {
             let end = |edge: &Value, end: &str, id: &str| {
                 edge.get(end).and_then(Value::as_str) == Some(id)
             };

@@ -1,8 +1,8 @@
 //! The ways between nodes as each format writes them: read, exchanged, taken away.
 
-use super::{Ops, Plan};
+use super::{Ops, Plan, steps};
 use crate::formats::Format;
-use crate::formats::edit::op::{Op, Step, key, under};
+use crate::formats::edit::op::{Op, Step, find, key, under};
 use tramline_expr::{Map, Value};
 
 /// The names of the field that leads on after a failure.
@@ -40,7 +40,8 @@ impl Plan<'_> {
             let fields: &[&str] = match self.format {
                 Format::Yaml => &["next", ON_ERROR[0], ON_ERROR[1]],
                 Format::Dag => &["depends_on"],
-                Format::Ir | Format::Markdown => &[],
+                Format::Markdown => &steps::LEADS,
+                Format::Ir => &[],
             };
             for field in fields {
                 self.named(
@@ -51,11 +52,16 @@ impl Plan<'_> {
                     &mut links,
                 );
             }
-            let conditions = node.get("conditions").and_then(Value::as_array);
+            let list: &[Step] = match self.format {
+                Format::Markdown => &[key("params"), key("rules")],
+                Format::Yaml | Format::Dag | Format::Ir => &[key("conditions")],
+            };
+            let conditions = find(node, list).and_then(Value::as_array);
             for (slot, condition) in conditions.unwrap_or_default().iter().enumerate() {
-                for field in ["next", "target"] {
+                for field in ["next", "target", "action"] {
                     if condition.get(field).and_then(Value::as_str) == Some(id) {
-                        let whole = self.at(place, [key("conditions"), Step::Place(slot)]);
+                        let list = list.iter().cloned();
+                        let whole = self.at(place, list.chain([Step::Place(slot)]));
                         links.push(Link {
                             at: under(&whole, [key(field)]),
                             whole,
@@ -128,6 +134,11 @@ impl Plan<'_> {
                 ops.push(Op::Set(at, to.into()));
             }
         }
+        let start = vec![key("start_node")];
+        if self.format == Format::Ir && find(self.root, &start).and_then(Value::as_str) == Some(id)
+        {
+            ops.push(Op::Set(start, to.into()));
+        }
         let tool = self.list.split_last().map(|(_, tool)| tool.to_vec());
         for end in ["entryNode", "exitNode"] {
             let at = tool.as_deref().map(|tool| under(tool, [key(end)]));
@@ -144,6 +155,9 @@ impl Plan<'_> {
         let place = self.place(id)?;
         if self.nodes.len() == 1 {
             return Err("the last node cannot be taken away".to_owned());
+        }
+        if self.format == Format::Markdown {
+            return self.take_away(id, place);
         }
         let heir = match self.format {
             Format::Yaml => self.nodes[place].get("next").and_then(Value::as_str),
