@@ -1,13 +1,13 @@
 //! How often a request waits for the disk.
 
-use super::{planned, tools};
+use super::tools;
 use async_trait::async_trait;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::watch;
 use tramline_core::ids::{RunId, Seq};
-use tramline_engine::loop_runner::LoopRunner;
+use tramline_engine::loop_runner::{LoopRunner, Request};
 use tramline_engine::seams::{
     Append, AppendError, Chunk, Claim, Page, RunFilter, RunRow, Store, StoreFault,
 };
@@ -112,12 +112,13 @@ async fn a_request_waits_once_for_the_disk() {
     let runner = LoopRunner::new(engine);
     let plan = json!([{"id": "a", "tool": "mock_tool_a", "args": {"foo": "x"}},
         {"tool": "m:mock_tool_b", "args": {"x": "$OUTPUT[a].ran"}}]);
+    let asks = |text: &str, plan: &Json| Request::new(text).plan(plan.clone()).session("s");
     // The first one lists the tools, which is kept.
-    let first = runner.run(planned(plan.clone()).session("s")).await;
+    let first = runner.run(asks("do it", &plan)).await;
     assert!(first.unwrap().success());
     let (synced, soon) = (&store.synced, &store.soon);
     let before = (synced.load(Ordering::Relaxed), soon.load(Ordering::Relaxed));
-    let second = runner.run(planned(plan).session("s")).await;
+    let second = runner.run(asks("do it once more", &plan)).await;
     assert!(second.unwrap().success());
     let synced = synced.load(Ordering::Relaxed) - before.0;
     assert_eq!(synced, 1, "its journal");
