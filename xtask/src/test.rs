@@ -4,7 +4,7 @@
 //! code does not build there is nothing left to run.
 
 use crate::shell::{self, Printed};
-use crate::{counts, paths, setup, studio, tidy};
+use crate::{paths, setup, studio, tidy};
 use anyhow::{Result, bail};
 use std::process::Command;
 use std::time::Instant;
@@ -74,7 +74,6 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         report.check("tests", tests);
         report.check("doc tests", doc_tests);
         report.check("studio", studio_tests);
-        report.check("counts", |_| counts::run(&[]));
     }
     if !quick {
         report.check("deny", |_| deny());
