@@ -207,6 +207,7 @@ fn planner(arguments: &[String]) -> Result<()> {
         "no data in {}; name where it lies with TRAMLINE_SHARED",
         data.display()
     );
+    let encoder = setup::encoder()?;
     let what = "build --quiet --release --package tramline-bench --no-default-features \
                 --features planner --bin tramline-bench-planner";
     shell::run(&mut shell::cargo(
@@ -216,6 +217,10 @@ fn planner(arguments: &[String]) -> Result<()> {
         Command::new(paths::target().join("release/tramline-bench-planner"))
             .arg("--data")
             .arg(data)
+            .arg("--encoder")
+            .arg(encoder)
+            .arg("--keep")
+            .arg(paths::target().join("bench"))
             .args(arguments),
     )
 }

@@ -114,7 +114,7 @@ impl Learnt {
                 last_ms: at_ms,
             };
             let body = serde_json::to_vec(&kept).unwrap_or_default();
-            if self.store.swap(KIND, key, seen, body).await? {
+            if self.store.note(KIND, key, seen, body).await? {
                 return Ok(kept);
             }
         }

@@ -199,7 +199,7 @@ impl LoopRunner {
     /// Tells how a run stands, and plans anew if it failed and that is wanted.
     async fn settle(
         &self,
-        course: Course,
+        mut course: Course,
         run: &RunId,
         ended: perform::Attended,
         tools: &[Arc<Tool>],
@@ -209,6 +209,7 @@ impl LoopRunner {
         let done = perform::results(&course.plan, &loaded);
         match ended {
             perform::Attended::Over => {
+                course.spend(&loaded);
                 let over = perform::end(&loaded);
                 self.settled(course, Some((run, over)), done, tools, terms)
                     .await

@@ -12,6 +12,7 @@ use tramline_core::{Str, Value};
 
 mod bind;
 mod candidates;
+mod choice;
 mod draft;
 mod edges;
 mod fields;
@@ -25,7 +26,8 @@ mod told;
 mod weights;
 mod words;
 
-pub use found::{Found, HITS};
+pub use choice::choose;
+pub use found::Found;
 pub use near::near;
 pub use past::{PRECEDENTS_MAX, Past, Precedent};
 pub use signs::{SIGNS, Signs};
@@ -178,6 +180,13 @@ pub fn propose(ask: &Ask<'_>) -> Plan {
     let scene = Scene::new(ask);
     let said = clause_places(ask, &scene);
     let mut weighed = weighed(&scene, &said);
+    let plans: Vec<_> = weighed
+        .iter()
+        .map(|one| (&one.tools[..], one.share))
+        .collect();
+    if let Some(nearest) = choose(&plans, !scene.voters.is_empty()) {
+        weighed[..=nearest].rotate_right(1);
+    }
     let was_said = |one: &Weighed| one.tools == said;
     let clauses = &ask.found.clauses;
     let fits = clauses
@@ -185,7 +194,7 @@ pub fn propose(ask: &Ask<'_>) -> Plan {
         .map(|clause| clause.best.as_ref().map_or(0.0, |(_, fit)| *fit));
     let plain = !clauses.is_empty() && fits.fold(1.0, f64::min) >= PLAIN_MIN;
     let first = weighed.first();
-    let sure = first.map_or(0.0, |one| sureness(one.share, scene.trust));
+    let sure = first.map_or(0.0, |one| sureness(one.share, &scene));
     if plain
         && sure < SURE_MIN
         && let Some(at) = weighed.iter().position(was_said)

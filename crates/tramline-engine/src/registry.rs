@@ -21,9 +21,8 @@ pub use shape::{Path, shape};
 pub use trial::{Trial, Untried};
 
 use crate::library::{Library, as_tool};
-use crate::planner::{Found, HITS};
+use crate::planner::Found;
 use crate::seams::{Embedder, Listed, Source, Store, StoreFault, Tool, Tools, Workflows as _};
-use crate::search::HITS_MAX;
 use crate::uses::Uses;
 use futures_util::StreamExt as _;
 use futures_util::stream;
@@ -170,16 +169,8 @@ impl Registry {
         if usable.len() < list.tools.len() && usable.len() <= FEW {
             return Ok((known, Found::among(wish, &usable)));
         }
-        let hits = self
-            .seeker
-            .search(wish, HITS_MAX, Scope::All)
-            .await
-            .into_iter();
-        let hits = hits.filter(|hit| may(&hit.tool.name)).take(HITS);
-        let hits = hits.map(|hit| (hit.tool, hit.score)).collect();
-        let found = self
-            .seeker
-            .found(wish, hits, |name| known.get(name).cloned());
+        let lookup = |name: &str| known.get(name).cloned();
+        let found = self.seeker.found(wish, lookup).await;
         Ok((known, found))
     }
 

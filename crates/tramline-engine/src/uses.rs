@@ -204,7 +204,7 @@ impl Uses {
                 let mut all = decode(seen.as_deref());
                 all.add(used.clone());
                 let body = serde_json::to_vec(&all).unwrap_or_default();
-                if self.store.swap(KIND, &name, seen, body).await? {
+                if self.store.note(KIND, &name, seen, body).await? {
                     break;
                 }
                 seen = self.store.get(KIND, &name).await?;

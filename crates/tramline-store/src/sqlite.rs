@@ -109,6 +109,22 @@ impl Sqlite {
             })
             .await?
     }
+
+    /// Puts a document in the place of what was seen there.
+    async fn exchange(
+        &self,
+        (kind, key): (&str, &str),
+        seen: Option<Vec<u8>>,
+        body: Vec<u8>,
+        care: Care,
+    ) -> Result<bool, StoreFault> {
+        let (kind, key) = (kind.to_owned(), key.to_owned());
+        self.writer
+            .submit(body.len(), care, move |conn| {
+                documents::swap(conn, &kind, &key, seen.as_deref(), &body)
+            })
+            .await
+    }
 }
 
 impl Drop for Sqlite {
@@ -235,12 +251,17 @@ impl Store for Sqlite {
         seen: Option<Vec<u8>>,
         body: Vec<u8>,
     ) -> Result<bool, StoreFault> {
-        let (kind, key) = (kind.to_owned(), key.to_owned());
-        self.writer
-            .submit(body.len(), Care::Durable, move |conn| {
-                documents::swap(conn, &kind, &key, seen.as_deref(), &body)
-            })
-            .await
+        self.exchange((kind, key), seen, body, Care::Durable).await
+    }
+
+    async fn note(
+        &self,
+        kind: &str,
+        key: &str,
+        seen: Option<Vec<u8>>,
+        body: Vec<u8>,
+    ) -> Result<bool, StoreFault> {
+        self.exchange((kind, key), seen, body, Care::Soon).await
     }
 
     async fn get(&self, kind: &str, key: &str) -> Result<Option<Vec<u8>>, StoreFault> {

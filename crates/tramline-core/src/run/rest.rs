@@ -1,7 +1,7 @@
 //! When a run is at work and when it rests: the clock of work, and whether anything can go on.
 
 use super::{Run, Spread, Stage};
-use crate::journal::Policy;
+use crate::journal::{Budget, Policy, Spent};
 
 /// How long a run has been at work: time spent waiting for people does not count.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,6 +48,17 @@ impl Run {
             .since_ms
             .map_or(0, |since| now_ms.saturating_sub(since).max(0));
         self.active.before_ms + running as u64
+    }
+
+    /// What is left of its budget, if it has one, after so much time at work and with so many bytes
+    /// in its journal.
+    pub fn budget_left(&self, active_ms: u64, bytes: u64) -> Option<Budget> {
+        let mut left = self.started.budget.map(|_| self.budget)?;
+        left.spend(Spent::Calls, self.calls);
+        left.spend(Spent::Time, active_ms);
+        left.spend(Spent::Bytes, bytes);
+        left.spend(Spent::Tokens, self.tokens);
+        Some(left)
     }
 
     /// When it is over unless somebody answers, in milliseconds since 1970.

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::time::Duration;
 use tokio::time::Sleep;
 use tramline_core::ids::{NodeIx, StepNo};
-use tramline_core::journal::{Budget, Event, Spent};
+use tramline_core::journal::{Budget, Event};
 use tramline_core::next::bars;
 use tramline_core::run::Stage;
 
@@ -73,12 +73,7 @@ impl Driver {
     /// What is left of the run's budget, for a workflow that it calls.
     pub(super) fn budget_left(&self) -> Option<Budget> {
         let allowance = self.allowance();
-        let mut left = self.run.started.budget.map(|_| self.run.budget)?;
-        left.spend(Spent::Calls, self.run.calls);
-        left.spend(Spent::Time, allowance.active_ms);
-        left.spend(Spent::Bytes, allowance.bytes);
-        left.spend(Spent::Tokens, self.run.tokens);
-        Some(left)
+        self.run.budget_left(allowance.active_ms, allowance.bytes)
     }
 
     /// Makes another attempt, or puts it off until there is budget for it.

@@ -3,8 +3,10 @@
 use super::memory::Recalled;
 use super::request::Request;
 use super::response::{By, StepResult};
+use crate::engine::Loaded;
 use tramline_core::formats::tool_plan::{Plan, Planned};
 use tramline_core::ids::RunId;
+use tramline_core::journal::{Budget, Spent};
 use tramline_core::upstream::Upstream;
 use tramline_core::{Map, Str, Value};
 
@@ -28,6 +30,8 @@ pub struct Course {
     pub(super) replans: u64,
     /// What planning took.
     pub(super) tokens: u64,
+    /// What the runs of earlier plans left of the budget, planning not counted.
+    left: Option<Budget>,
     pub(super) problems: Vec<String>,
     /// What the plan would be saved as, where that is wanted.
     pub(super) workflow: Option<Value>,
@@ -45,6 +49,22 @@ impl Course {
             replans: REPLANS,
             ..Self::default()
         }
+    }
+
+    /// What all that is still done may use together, planning not yet taken off.
+    pub(super) fn budget(&self) -> Option<Budget> {
+        self.left.or(self.request.budget)
+    }
+
+    /// Takes what a run used from the budget. What was granted in it stays granted.
+    pub(super) fn spend(&mut self, of: &Loaded) {
+        let active_ms = of.run.active_ms(of.run.updated_ms);
+        let mut left = of.run.budget_left(active_ms, of.bytes);
+        if let Some(left) = &mut left {
+            // Planning was taken off before the run began, and is again before the next.
+            left.extend(&Budget::of(Spent::Tokens, self.tokens));
+        }
+        self.left = left;
     }
 
     /// What is known before anything is done.
@@ -112,6 +132,10 @@ impl Course {
         told.insert("runs", Value::array(runs));
         told.insert("replans", self.replans.into());
         told.insert("tokens", self.tokens.into());
+        let left = self.left.and_then(|left| serde_json::to_value(left).ok());
+        if let Some(left) = left {
+            told.insert("left", left.into());
+        }
         let problems = self.problems.iter().map(|text| Value::from(text.as_str()));
         told.insert("problems", Value::array(problems));
         if let Some(workflow) = &self.workflow {
@@ -151,6 +175,7 @@ impl Course {
             runs: texts("runs").map(Str::from).collect(),
             replans: number("replans"),
             tokens: number("tokens"),
+            left: value.get("left").and_then(|left| Budget::read(left).ok()),
             problems: texts("problems").map(str::to_owned).collect(),
             workflow: value.get("workflow").cloned(),
             kept: value

@@ -118,7 +118,7 @@ pub(super) async fn keep(
             return Ok(());
         }
         all.extend(fresh);
-        if store.swap(KIND, &key, seen, bounded(all)).await? {
+        if store.note(KIND, &key, seen, bounded(all)).await? {
             return Ok(());
         }
     }

@@ -66,7 +66,7 @@ pub(super) async fn start(
     start.ttl_ms = terms.ttl_ms;
     start.upstream = course.upstream.clone().or_else(|| terms.upstream.clone());
     start.intent = Some(course.request.last().into());
-    start.budget = course.request.budget.map(|mut budget| {
+    start.budget = course.budget().map(|mut budget| {
         // What planning took is gone before the first step.
         budget.spend(Spent::Tokens, course.tokens);
         budget

@@ -128,7 +128,7 @@ async fn by_model(
     prompt.upstream = course.upstream.clone();
     let mut lenient = None;
     for _ in 0..ASKED_MAX {
-        let most = course.request.budget.and_then(|budget| budget.tokens);
+        let most = course.budget().and_then(|budget| budget.tokens);
         if most.is_some_and(|most| course.tokens >= most) {
             return Err("the budget of tokens is used up by planning".to_owned());
         }

@@ -9,23 +9,24 @@ const TRIED: usize = 6;
 /// So many past plans are varied.
 const VARIED: usize = 5;
 /// So many tools are put together without a past plan.
-const COMBINED: usize = 6;
+const COMBINED: usize = 7;
 /// Longer plans are given by nobody's words.
 const LENGTH_MAX: usize = 16;
 
 /// All plans that are weighed, as tools one after the other.
 pub(super) fn all(scene: &Scene<'_>, by_clauses: &[Place]) -> Vec<Vec<Place>> {
     let mut all: BTreeSet<Vec<Place>> = BTreeSet::new();
-    let best = scene.best(TRIED);
+    let best = scene.best(COMBINED);
+    let tried = &best[..best.len().min(TRIED)];
     for plan in shares(scene).iter().take(VARIED) {
-        vary(&plan.0, &best, &mut all);
+        vary(&plan.0, tried, &mut all);
     }
     all.extend(scene.voters.iter().map(|voter| voter.tools.clone()));
-    combine(
-        &best[..best.len().min(COMBINED)],
-        scene.voters.is_empty(),
-        &mut all,
-    );
+    // Past plans say which tools go together; without them all of these might.
+    match scene.voters.is_empty() {
+        true => combine(&best, true, &mut all),
+        false => combine(tried, false, &mut all),
+    }
     if !by_clauses.is_empty() {
         all.insert(by_clauses.to_vec());
     }

@@ -2,15 +2,19 @@
 
 use super::{literals, words};
 use crate::seams::Tool;
-use crate::search::{Card, Index, Kind, said};
+use crate::search::{Card, HITS_MAX, Index, Kind, Vector, said};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use tramline_core::Value;
 
 /// So many hits are looked at for the whole wish.
-pub const HITS: usize = 40;
+const HITS: usize = 40;
 /// So many hits are looked at for a clause.
-const CLAUSE_HITS: usize = 8;
+const CLAUSE_HITS: usize = 20;
+/// So many of them may be the one that a clause speaks of.
+const SPOKEN_OF: usize = 8;
+/// The meanings of so many clauses are looked up: each costs an embedding.
+const MEANT_MAX: usize = 8;
 /// Longer wishes are cut, in clauses.
 const CLAUSES_MAX: usize = 32;
 /// A tool that fits worse is none at all.
@@ -23,7 +27,11 @@ pub struct Found {
     pub(super) tools: Vec<(Arc<Tool>, f32)>,
     /// Its clauses, in their order.
     pub(super) clauses: Vec<Clause>,
+    /// Whether the tools were found by what they mean, too.
+    pub(super) meant: bool,
     telling: HashMap<String, f64>,
+    /// By word of a name, how much it tells.
+    names: HashMap<String, f64>,
 }
 
 /// A clause of a wish.
@@ -33,28 +41,51 @@ pub(super) struct Clause {
     pub(super) words: Vec<String>,
     /// The tool that it speaks of, and how well it fits.
     pub(super) best: Option<(Arc<Tool>, f64)>,
+    /// What was found for it, best first, each next to the best, from 0 to 1.
+    pub(super) hits: Vec<(Arc<Tool>, f64)>,
 }
 
 impl Found {
-    /// What an index has for a wish, beside the hits for all of it. `lookup` gives the tool of a card,
-    /// if it may be used.
+    /// The texts whose meanings [`Found::new`] takes: the wish, then its clauses.
+    pub fn texts(wish: &str) -> Vec<String> {
+        let clauses = words::clauses(wish).into_iter().take(MEANT_MAX);
+        let bare = clauses.map(|clause| literals::without(&clause));
+        std::iter::once(wish.to_owned()).chain(bare).collect()
+    }
+
+    /// What an index has for a wish. `meanings` are those of its [`texts`](Found::texts), as far as
+    /// they are known; `lookup` gives the tool of a card, if it may be used.
     pub fn new(
         wish: &str,
-        hits: Vec<(Arc<Tool>, f32)>,
+        meanings: &[Option<Vector>],
         index: &Index,
         lookup: impl Fn(&str) -> Option<Arc<Tool>>,
     ) -> Self {
+        let meaning = |at: usize| meanings.get(at).and_then(Option::as_ref);
+        let hits = index.search(wish, meaning(0), HITS_MAX).into_iter();
+        let hits = hits.filter_map(|hit| Some((lookup(&hit.id)?, hit.score)));
         let clauses = words::clauses(wish).into_iter().take(CLAUSES_MAX);
-        let clauses = clauses.map(|text| clause(text, index, &lookup)).collect();
-        let all = said(wish);
-        let telling = all.into_iter().map(|word| {
+        let clauses = clauses.enumerate();
+        let clauses = clauses.map(|(at, text)| clause(text, meaning(at + 1), index, &lookup));
+        let telling = said(wish).into_iter().map(|word| {
+            let telling = index.telling(&word);
+            (word, telling)
+        });
+        let tools: Vec<_> = hits.take(HITS).collect();
+        let clauses: Vec<Clause> = clauses.collect();
+        let looked_at = tools.iter().map(|(tool, _)| tool);
+        let looked_at = looked_at.chain(clauses.iter().flat_map(Clause::tools));
+        let names = looked_at.flat_map(|tool| said(&tool.name.tool));
+        let names = names.map(|word| {
             let telling = index.telling(&word);
             (word, telling)
         });
         Self {
             telling: telling.collect(),
-            tools: hits,
+            names: names.collect(),
+            tools,
             clauses,
+            meant: meaning(0).is_some(),
         }
     }
 
@@ -70,9 +101,12 @@ impl Found {
             let _ = index.put(Card::of_tool(Kind::Tool, tool), None);
         }
         let lookup = |name: &str| by_name.get(name).map(|tool| Arc::clone(tool));
-        let hits = index.search(wish, None, HITS).into_iter();
-        let hits = hits.filter_map(|hit| Some((lookup(&hit.id)?, hit.score)));
-        Self::new(wish, hits.collect(), &index, lookup)
+        Self::new(wish, &[], &index, lookup)
+    }
+
+    /// How much a word of a tool's name tells; a usual word's worth where nobody knows.
+    pub(super) fn usual(&self, word: &str) -> f64 {
+        self.names.get(word).copied().unwrap_or(3.0)
     }
 
     /// How much a word of the wish tells.
@@ -81,17 +115,56 @@ impl Found {
     }
 }
 
-fn clause(text: String, index: &Index, lookup: &impl Fn(&str) -> Option<Arc<Tool>>) -> Clause {
+impl Clause {
+    fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        let hits = self.hits.iter().take(1).map(|(tool, _)| tool);
+        hits.chain(self.best.iter().map(|(tool, _)| tool))
+    }
+}
+
+fn clause(
+    text: String,
+    meaning: Option<&Vector>,
+    index: &Index,
+    lookup: &impl Fn(&str) -> Option<Arc<Tool>>,
+) -> Clause {
     let bare = literals::without(&text);
-    let wanted: BTreeSet<String> = said(&bare).into_iter().collect();
+    let hits = index.search(&bare, meaning, CLAUSE_HITS).into_iter();
+    let hits: Vec<(Arc<Tool>, f32)> = hits
+        .filter_map(|hit| Some((lookup(&hit.id)?, hit.score)))
+        .collect();
+    let by_words = meaning.map(|_| index.search(&bare, None, SPOKEN_OF));
+    let spoken: Vec<Arc<Tool>> = match by_words {
+        Some(hits) => hits.iter().filter_map(|hit| lookup(&hit.id)).collect(),
+        None => hits
+            .iter()
+            .take(SPOKEN_OF)
+            .map(|(tool, _)| Arc::clone(tool))
+            .collect(),
+    };
+    let top = hits
+        .first()
+        .map_or(1.0, |(_, score)| *score)
+        .max(f32::MIN_POSITIVE);
+    let next = |(tool, score): (Arc<Tool>, f32)| (tool, f64::from((score / top).clamp(0.0, 1.0)));
+    Clause {
+        words: said(&text),
+        text,
+        best: best(&bare, spoken, index),
+        hits: hits.into_iter().map(next).collect(),
+    }
+}
+
+/// Of some tools the one whose words say most of a clause.
+fn best(bare: &str, tools: Vec<Arc<Tool>>, index: &Index) -> Option<(Arc<Tool>, f64)> {
+    let wanted: BTreeSet<String> = said(bare).into_iter().collect();
     let telling = |word: &String| {
         let cards = index.len() as f64;
         (1.0 + cards / (1.0 + index.having(word) as f64)).ln()
     };
     let all: f64 = wanted.iter().map(telling).sum();
     let mut best: Option<(Arc<Tool>, f64)> = None;
-    let hits = index.search(&bare, None, CLAUSE_HITS);
-    for tool in hits.iter().filter_map(|hit| lookup(&hit.id)) {
+    for tool in tools {
         let words = weigh(&tool);
         let hit = |word: &String| Some(telling(word) * words.get(word)?);
         let fit = wanted.iter().filter_map(hit).sum::<f64>() / all.max(f64::MIN_POSITIVE);
@@ -102,11 +175,7 @@ fn clause(text: String, index: &Index, lookup: &impl Fn(&str) -> Option<Arc<Tool
             best = Some((tool, fit.min(1.0)));
         }
     }
-    Clause {
-        words: said(&text),
-        text,
-        best,
-    }
+    best
 }
 
 /// The words of a tool, each with how much it says of the tool.

@@ -2,7 +2,7 @@
 //! nearest to it.
 
 use super::past::{Past, ToolNo};
-use super::{Ask, words};
+use super::{Ask, Found, words};
 use crate::seams::Tool;
 use crate::search::said;
 use std::collections::{BTreeMap, HashMap};
@@ -22,6 +22,9 @@ const SAME_MIN: f64 = 0.7;
 /// So many precedents make what was learnt weigh half of what it can.
 const HALF_TRUST: f64 = 200.0;
 
+/// By tool, how well it was found next to the best, and how many were found before it.
+type Scores = HashMap<String, (f64, usize)>;
+
 /// The place of a tool among those that are looked at.
 pub(super) type Place = u8;
 
@@ -32,6 +35,10 @@ pub(super) struct Seen {
     pub(super) number: Option<ToolNo>,
     /// How well it was found, next to the best, from 0 to 1.
     pub(super) found: f64,
+    /// How many were found before it.
+    pub(super) rank: usize,
+    /// By clause of the wish, how well it was found for that, next to the best, from 0 to 1.
+    pub(super) fits: Vec<f64>,
     /// Its share of the votes.
     pub(super) vote: f64,
     /// By word of the wish, how much that speaks for it.
@@ -41,6 +48,17 @@ pub(super) struct Seen {
     pub(super) stage: u8,
     /// The words of its name, sorted.
     pub(super) name: Vec<String>,
+    /// How much of what its name tells the wish says, from 0 to 1.
+    pub(super) named: f64,
+    /// Whether it says that it needs to know which one.
+    pub(super) by_id: bool,
+}
+
+impl Seen {
+    /// How well it was found for the clause that speaks most of it.
+    pub(super) fn fit(&self) -> f64 {
+        self.fits.iter().copied().fold(0.0, f64::max)
+    }
 }
 
 /// A past precedent that votes, its tools as places.
@@ -60,8 +78,10 @@ pub(super) struct Scene<'a> {
     pub(super) telling: Vec<f64>,
     /// How far what was learnt is to be trusted, from 0 to 1.
     pub(super) trust: f64,
-    /// How many clauses the wish has.
-    pub(super) clauses: usize,
+    /// By clause of the wish, how much of all it tells.
+    pub(super) clauses: Vec<f64>,
+    /// Whether tools were found by what they mean, too.
+    pub(super) meant: bool,
     places: HashMap<String, Place>,
 }
 
@@ -81,7 +101,8 @@ impl<'a> Scene<'a> {
             voters: Vec::new(),
             telling: telling.collect(),
             trust: amount / (amount + HALF_TRUST) * (2.0 * nearest).min(1.0),
-            clauses: ask.found.clauses.len(),
+            clauses: shares(ask.found),
+            meant: ask.found.meant,
             places: HashMap::new(),
         };
         let top = ask
@@ -90,40 +111,28 @@ impl<'a> Scene<'a> {
             .first()
             .map_or(1.0, |(_, score)| *score)
             .max(f32::MIN_POSITIVE);
-        let scores: HashMap<String, f64> = ask
-            .found
-            .tools
-            .iter()
-            .map(|(tool, score)| {
-                (
-                    tool.name.to_string(),
-                    f64::from((score / top).clamp(0.0, 1.0)),
-                )
+        let each = ask.found.tools.iter().enumerate();
+        let scores: Scores = each
+            .map(|(rank, (tool, score))| {
+                let next = f64::from((score / top).clamp(0.0, 1.0));
+                (tool.name.to_string(), (next, rank))
             })
             .collect();
         scene.vote(ask, &near, &wish, &scores);
         for (tool, _) in ask.found.tools.iter().take(FOUND_MAX) {
             scene.place(ask, tool, &wish, &scores);
         }
-        for (tool, _) in ask
-            .found
-            .clauses
-            .iter()
-            .filter_map(|clause| clause.best.as_ref())
-        {
-            scene.place(ask, tool, &wish, &scores);
+        for clause in &ask.found.clauses {
+            let first = clause.hits.first();
+            for (tool, _) in clause.best.iter().chain(first) {
+                scene.place(ask, tool, &wish, &scores);
+            }
         }
         scene
     }
 
     /// Lets the nearest precedents vote, what of them can still be called.
-    fn vote(
-        &mut self,
-        ask: &Ask<'_>,
-        near: &[(f32, usize)],
-        wish: &[String],
-        scores: &HashMap<String, f64>,
-    ) {
+    fn vote(&mut self, ask: &Ask<'_>, near: &[(f32, usize)], wish: &[String], scores: &Scores) {
         let known = wish.iter().filter(|word| ask.past.weight(word).is_some());
         let known = known.count() as f64 / wish.len().max(1) as f64;
         for (like, row) in near {
@@ -165,7 +174,7 @@ impl<'a> Scene<'a> {
         ask: &Ask<'_>,
         tool: &Arc<Tool>,
         wish: &[String],
-        scores: &HashMap<String, f64>,
+        scores: &Scores,
     ) -> Option<Place> {
         let name = tool.name.to_string();
         if let Some(place) = self.places.get(&name) {
@@ -186,17 +195,27 @@ impl<'a> Scene<'a> {
                 meant + number.map_or(0.0, |number| self.past.pull(word, number))
             })
             .collect();
+        let (found, rank) = scores.get(&name).copied().unwrap_or((0.0, scores.len()));
+        let fits = ask.found.clauses.iter().map(|clause| {
+            let mut hits = clause.hits.iter();
+            let hit = hits.find(|(one, _)| one.name == tool.name);
+            hit.map_or(0.0, |(_, fit)| *fit)
+        });
         let mut name_words = said(&tool.name.tool);
         name_words.sort();
         name_words.dedup();
         self.tools.push(Seen {
             tool: Arc::clone(tool),
             number,
-            found: scores.get(&name).copied().unwrap_or(0.0),
+            found,
+            rank,
+            fits: fits.collect(),
             vote: 0.0,
             at: middle(&pulls),
             pulls,
             stage: words::stage(&tool.name.tool),
+            named: named(ask.found, &name_words, wish),
+            by_id: words::by_id(tool),
             name: name_words,
         });
         self.places.insert(name, place);
@@ -229,7 +248,10 @@ impl<'a> Scene<'a> {
 
     /// The tools that are most likely meant, best first.
     pub(super) fn best(&self, most: usize) -> Vec<Place> {
-        let score = |place: &Place| self.seen(*place).vote + 0.3 * self.seen(*place).found;
+        let score = |place: &Place| {
+            let seen = self.seen(*place);
+            seen.vote + 0.3 * seen.found + 0.15 * seen.fit()
+        };
         let mut all: Vec<Place> = (0..self.tools.len() as Place).collect();
         all.sort_by(|a, b| {
             let by_name = || self.seen(*a).tool.name.cmp(&self.seen(*b).tool.name);
@@ -238,6 +260,30 @@ impl<'a> Scene<'a> {
         all.truncate(most);
         all
     }
+}
+
+/// How much of what a name tells is said in a wish.
+fn named(found: &Found, name: &[String], wish: &[String]) -> f64 {
+    let telling = |word: &&String| found.usual(word);
+    let said = name.iter().filter(|word| wish.contains(word));
+    let said: f64 = said.map(|word| telling(&word)).sum();
+    said / name
+        .iter()
+        .map(|word| telling(&word))
+        .sum::<f64>()
+        .max(f64::MIN_POSITIVE)
+}
+
+/// How much each clause tells of all that the wish tells.
+fn shares(found: &Found) -> Vec<f64> {
+    let telling = |words: &[String]| words.iter().map(|word| found.telling(word)).sum::<f64>();
+    let each: Vec<f64> = found
+        .clauses
+        .iter()
+        .map(|clause| telling(&clause.words))
+        .collect();
+    let all: f64 = each.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+    each.iter().map(|one| one / all).collect()
 }
 
 /// Where the weight of many numbers lies, from 0 to 1.

@@ -4,11 +4,11 @@
 //! none of them among those that `bench planner` holds the planner to.
 
 use super::candidates::shares;
-use super::scene::{Place, Scene};
-use super::weights::{SURENESS, WEIGHTS};
+use super::scene::{Place, Scene, Seen};
+use super::weights::{BY_MEANING, BY_WORDS, Weights};
 
 /// How many signs there are.
-pub const SIGNS: usize = 24;
+pub const SIGNS: usize = 34;
 /// What a tool without votes counts as, so that one is not the end of a plan.
 const VOTE_FLOOR: f64 = 0.02;
 /// The same of a length that no past plan has.
@@ -51,7 +51,7 @@ pub(super) fn weigh(
     };
     let weigh = |tools: Vec<Place>| {
         let signs = signs(scene, &ballot, &tools, by_clauses);
-        let share = score(&signs, scene.trust);
+        let share = score(&signs, scene);
         Weighed {
             tools,
             signs,
@@ -74,17 +74,24 @@ pub(super) fn weigh(
     all
 }
 
-fn score(signs: &Signs, trust: f64) -> f64 {
-    let each = signs.iter().zip(&WEIGHTS);
-    each.map(|(sign, (always, learnt))| sign * (always + trust * learnt))
+fn weights(scene: &Scene<'_>) -> &'static Weights {
+    match scene.meant {
+        false => &BY_WORDS,
+        true => &BY_MEANING,
+    }
+}
+
+fn score(signs: &Signs, scene: &Scene<'_>) -> f64 {
+    let each = signs.iter().zip(&weights(scene).signs);
+    each.map(|(sign, (always, learnt))| sign * (always + scene.trust * learnt))
         .sum()
 }
 
 /// How sure a plan with a share is, as outcomes have shown.
-pub(super) fn sureness(share: f64, trust: f64) -> f64 {
+pub(super) fn sureness(share: f64, scene: &Scene<'_>) -> f64 {
     let share = share.clamp(1e-6, 1.0 - 1e-6);
-    let [bias, slope, learnt] = SURENESS;
-    let sum = bias + slope * (share / (1.0 - share)).ln() + learnt * trust;
+    let [bias, slope, learnt] = weights(scene).sureness;
+    let sum = bias + slope * (share / (1.0 - share)).ln() + learnt * scene.trust;
     1.0 / (1.0 + (-sum).exp())
 }
 
@@ -130,8 +137,7 @@ fn signs(scene: &Scene<'_>, ballot: &Ballot, plan: &[Place], by_clauses: &[Place
         .map(|(_, share)| share)
         .sum();
     let found: f64 = seen.iter().map(|one| one.found).sum();
-    let least =
-        |of: fn(&super::scene::Seen) -> f64| seen.iter().map(|one| of(one)).fold(1.0, f64::min);
+    let least = |of: fn(&Seen) -> f64| seen.iter().map(|one| of(one)).fold(1.0, f64::min);
     let votes: f64 = seen.iter().map(|one| (one.vote + VOTE_FLOOR).ln()).sum();
     let voted = if scene.voters.is_empty() { 0.0 } else { 1.0 };
     let order = Order::of(scene, plan);
@@ -160,9 +166,55 @@ fn signs(scene: &Scene<'_>, ballot: &Ballot, plan: &[Place], by_clauses: &[Place
         f64::from(u8::from(plan == by_clauses)),
         f64::from(u8::from(plan.len() == 1)) * words,
         count * words,
-        (count - scene.clauses as f64).abs(),
+        (count - scene.clauses.len() as f64).abs(),
         order.overlap,
+        clauses_met(scene, &seen),
+        seen.iter().map(|one| one.fit()).sum(),
+        least(Seen::fit),
+        clauses_led(scene, &seen),
+        seen.iter().map(|one| (1.0 + one.rank as f64).ln()).sum(),
+        order.spoken / count,
+        seen.iter().map(|one| one.found * one.found).sum(),
+        seen.iter().map(|one| one.named).sum(),
+        least(|one| one.named),
+        unled(&seen),
     ]
+}
+
+/// How well the clauses are met by the tools of a plan, each by the best of them.
+fn clauses_met(scene: &Scene<'_>, seen: &[&Seen]) -> f64 {
+    let fit = |at: usize| seen.iter().map(|one| one.fits[at]).fold(0.0, f64::max);
+    let each = scene.clauses.iter().enumerate();
+    each.map(|(at, share)| share * fit(at)).sum()
+}
+
+/// The share of the clauses whose best tool is in a plan.
+fn clauses_led(scene: &Scene<'_>, seen: &[&Seen]) -> f64 {
+    let led = |at: usize| seen.iter().any(|one| one.fits[at] >= 1.0);
+    let each = scene.clauses.iter().enumerate();
+    each.filter(|(at, _)| led(*at))
+        .map(|(_, share)| share)
+        .sum()
+}
+
+/// How many tools need to know which one and have none before them that could tell: one that finds,
+/// or one of the same name in part.
+fn unled(seen: &[&Seen]) -> f64 {
+    let leads = |one: &Seen, to: &Seen| {
+        one.stage == 0 || one.name.iter().any(|word| to.name.contains(word))
+    };
+    let each = seen.iter().enumerate();
+    let open =
+        each.filter(|(at, one)| one.by_id && !seen[..*at].iter().any(|before| leads(before, one)));
+    open.count() as f64
+}
+
+/// Which clause speaks most of a tool, from 0 to 1.
+fn spoken_at(seen: &Seen) -> Option<f64> {
+    let all: f64 = seen.fits.iter().map(|fit| fit.powi(4)).sum();
+    let each = seen.fits.iter().enumerate();
+    let at: f64 = each.map(|(at, fit)| at as f64 * fit.powi(4)).sum();
+    (all > 0.0).then(|| at / all)
 }
 
 /// The share of what the wish tells that some tool of a plan answers to.
@@ -187,6 +239,7 @@ struct Order {
     follows: f64,
     before: f64,
     clauses: f64,
+    spoken: f64,
     stages: f64,
     kin: f64,
     overlap: f64,
@@ -208,6 +261,9 @@ impl Order {
                         .ln();
                 }
                 order.clauses += (4.0 * (other.at - one.at)).tanh();
+                if let (Some(a), Some(b)) = (spoken_at(one), spoken_at(other)) {
+                    order.spoken += (b - a).tanh();
+                }
                 order.stages += f64::from(
                     i8::from(one.stage < other.stage) - i8::from(one.stage > other.stage),
                 );

@@ -72,7 +72,7 @@ pub(super) fn plan(
     }
     plan.tasks = Value::array(tasks);
     plan.explanation = says.join("; ");
-    let sure = |one: &Weighed| round(sureness(one.share, scene.trust));
+    let sure = |one: &Weighed| round(sureness(one.share, scene));
     plan.confidence = weighed.first().map_or(0.0, sure);
     let others = weighed.iter().skip(1).filter(|one| one.share >= SHARE_MIN);
     plan.others = others

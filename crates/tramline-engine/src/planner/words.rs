@@ -1,6 +1,8 @@
 //! Words of a text, brought to one form so that they can be compared.
 
 use super::literals;
+use crate::seams::Tool;
+use tramline_core::Value;
 
 /// Words that say nothing of what is wanted.
 const EMPTY: [&str; 30] = [
@@ -117,6 +119,18 @@ pub(super) fn stage(name: &str) -> u8 {
         () if any(&TELLS) => 3,
         () => 2,
     }
+}
+
+/// Whether a tool says that it needs to know which one: by an argument, or in its description.
+pub(super) fn by_id(tool: &Tool) -> bool {
+    let is_id = |text: &str| {
+        all(text)
+            .iter()
+            .any(|word| word == "id" || word == "identifier")
+    };
+    let required = tool.input_schema.get("required").and_then(Value::as_array);
+    let mut required = required.into_iter().flatten().filter_map(Value::as_str);
+    required.any(is_id) || is_id(tool.description.as_deref().unwrap_or_default())
 }
 
 /// Whether a word says what is done rather than to what.

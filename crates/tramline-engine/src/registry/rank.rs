@@ -149,15 +149,15 @@ impl Seeker {
         hits.into_iter().filter_map(told).collect()
     }
 
-    /// What the index has for a wish, beside the hits for all of it.
-    pub(super) fn found(
+    /// What the index has for a wish, among what `lookup` gives.
+    pub(super) async fn found(
         &self,
         wish: &str,
-        hits: Vec<(Arc<Tool>, f32)>,
         lookup: impl Fn(&str) -> Option<Arc<Tool>>,
     ) -> Found {
+        let meanings = self.finder.meanings(&Found::texts(wish)).await;
         self.finder
-            .read(|index| Found::new(wish, hits, index, lookup))
+            .read(|index| Found::new(wish, &meanings, index, lookup))
     }
 
     /// What has a text in it, or fits a pattern with `*`.

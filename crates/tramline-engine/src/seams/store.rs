@@ -76,6 +76,19 @@ pub trait Store: Send + Sync + 'static {
         body: Vec<u8>,
     ) -> Result<bool, StoreFault>;
 
+    /// Like [`swap`](Store::swap), for what helps later and of which nothing that leaves depends.
+    /// When it returns, the document survives the death of the process at once, and that of the
+    /// machine's power soon: at the latest when any later append has returned.
+    async fn note(
+        &self,
+        kind: &str,
+        key: &str,
+        seen: Option<Vec<u8>>,
+        body: Vec<u8>,
+    ) -> Result<bool, StoreFault> {
+        self.swap(kind, key, seen, body).await
+    }
+
     /// The document under a kind and a key.
     async fn get(&self, kind: &str, key: &str) -> Result<Option<Vec<u8>>, StoreFault>;
 

@@ -73,14 +73,25 @@ impl Finder {
         most: usize,
         wanted: impl Fn(Kind) -> bool,
     ) -> Vec<Hit> {
-        let vector = match &self.embedder {
-            Some(embedder) => embed(embedder.as_ref(), vec![embedded(query).to_owned()])
-                .await
-                .ok(),
-            None => None,
-        };
-        let vector = vector.and_then(|mut vectors| vectors.pop()?);
+        let mut meanings = self.meanings(&[query.to_owned()]).await;
+        let vector = meanings.pop().flatten();
         self.read(|index| index.search_kind(query, vector.as_ref(), most, wanted))
+    }
+
+    /// What texts mean, one answer for each; nothing where there is no embedder or it fails.
+    pub async fn meanings(&self, texts: &[String]) -> Vec<Option<Vector>> {
+        let Some(embedder) = &self.embedder else {
+            return Vec::new();
+        };
+        let mut all = Vec::new();
+        for batch in texts.chunks(embedder.batch_max().max(1)) {
+            let batch = batch.iter().map(|text| embedded(text).to_owned()).collect();
+            match embed(embedder.as_ref(), batch).await {
+                Ok(vectors) => all.extend(vectors),
+                Err(_) => return Vec::new(),
+            }
+        }
+        all
     }
 
     /// Reads the index.

@@ -10,6 +10,7 @@ use tramline_engine::seams::Hints;
 use tramline_engine::testing::{FakeTools, MemoryStore, ScriptedModel};
 use tramline_engine::{Engine, Options};
 
+mod counted;
 mod mended;
 mod narrowed;
 mod recalled;

@@ -10,13 +10,16 @@
 )]
 
 use anyhow::{Context, Result, bail, ensure};
+use counted::{Bare, Counted};
 use report::{Aim, Report};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 use tramline::engine::loop_runner::{LoopRunner, Request};
 use tramline::engine::{Engine, Options};
 use tramline::store::Sqlite;
 
+mod counted;
 #[path = "../../report.rs"]
 mod report;
 mod seams;
@@ -25,6 +28,8 @@ mod seams;
 const EARLY: usize = 1_000;
 /// And after so many.
 const LATE: usize = 10_000;
+/// After so many requests the disk alone is timed once.
+const BARE_EVERY: usize = 10;
 /// So many conversations take turns.
 const SESSIONS: usize = 100;
 
@@ -51,10 +56,15 @@ fn main() -> Result<()> {
 
 async fn measure(report: &mut Report) -> Result<()> {
     let dir = tempfile::tempdir()?;
-    let store = Arc::new(Sqlite::open(&dir.path().join("data"))?);
-    let engine = Engine::new(store, Arc::new(seams::Nothing::new()), Options::default());
+    let (store, durable) = Counted::new(Sqlite::open(&dir.path().join("data"))?);
+    let engine = Engine::new(
+        Arc::new(store),
+        Arc::new(seams::Nothing::new()),
+        Options::default(),
+    );
     let runner = LoopRunner::new(engine.clone()).with_model(Arc::new(seams::AtOnce));
-    let mut times = Vec::new();
+    let mut bare = Bare::new(dir.path())?;
+    let (mut times, mut syncs) = (Vec::new(), Vec::new());
     let (mut early, mut late) = (0.0, 0.0);
     for number in 1..=LATE {
         let began = Instant::now();
@@ -72,6 +82,9 @@ async fn measure(report: &mut Report) -> Result<()> {
             early = resident()?;
         }
         late = resident_at(number, late)?;
+        if number % BARE_EVERY == 0 {
+            syncs.push(bare.sync()?);
+        }
     }
     engine.close().await;
     // The first ones open files and fill the index.
@@ -92,6 +105,21 @@ async fn measure(report: &mut Report) -> Result<()> {
         Aim::Under(5.0),
     );
     report.add("a request, 99th percentile", at(0.99), "ms", Aim::None);
+    syncs.sort_by(f64::total_cmp);
+    let sync = syncs[syncs.len() / 2];
+    report.add("a bare write and sync, median", sync, "ms", Aim::None);
+    report.add(
+        "a request, median, in bare syncs",
+        at(0.5) / sync,
+        "",
+        Aim::None,
+    );
+    report.add(
+        "writes of a request that wait for the disk",
+        durable.load(Ordering::Relaxed) as f64 / LATE as f64,
+        "",
+        Aim::Under(1.1),
+    );
     let grown = (late - early) / 1e6;
     report.add(
         format!("resident after {EARLY} requests"),

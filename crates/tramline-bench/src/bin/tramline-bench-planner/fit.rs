@@ -1,17 +1,18 @@
 //! Fits the weights of plans to outcomes: those that make the right one of all plans likeliest.
 //!
 //! Only requests that are not held out are used, a part of them as past, a part to fit weights to, a part
-//! to fit the confidence to.
+//! to fit the confidence to. How good plans for the last part are is told on the way: what is tried is chosen by that.
 
+use crate::measure::{Outcome, chained, figures};
 use crate::sets::{Case, Set, past};
 use tramline_core::Str;
-use tramline_engine::planner::SIGNS;
+use tramline_engine::planner::{SIGNS, Signs, choose};
 
 /// A weight for each sign, and one more where much was learnt.
 const SIZE: usize = 2 * SIGNS;
 /// So many requests of a set are fitted to, and so many more make the confidence.
-const FITTED: usize = 450;
-const SURE: usize = 350;
+const FITTED: usize = 1_000;
+const SURE: usize = 500;
 /// So many precedents are had at most.
 const PAST_MAX: usize = 3_000;
 /// Newton's steps; curves like these take some ten.
@@ -23,75 +24,132 @@ const RIDGE: f64 = 0.004;
 
 /// The plans of one request, as numbers, and which of them is right.
 struct Sample {
-    plans: Vec<[f64; SIZE]>,
-    right: Option<usize>,
+    plans: Vec<[f32; SIGNS]>,
+    right: Vec<usize>,
     trust: f64,
 }
 
-/// Prints the weights.
-pub(crate) fn print(sets: &[&Set]) {
-    let (mut fitted, mut sure) = (Vec::new(), Vec::new());
+/// Requests with the plans for them, for telling how good those are.
+struct Trial {
+    name: String,
+    cases: Vec<(Case, Vec<Vec<Str>>, Sample)>,
+}
+
+/// Prints the weights that some sets give, under a name.
+pub(crate) fn print(name: &str, sets: &[&Set]) {
+    let (mut fitted, mut trials) = (Vec::new(), Vec::new());
     for set in sets {
-        let cut = FITTED.min(set.past.len() / 5);
-        let (asked, rest) = set.past.split_at(cut);
-        let (held, rest) = rest.split_at(SURE.min(rest.len() / 5));
+        let (asked, rest) = set.past.split_at(FITTED.min(set.past.len() / 3));
+        let (held, rest) = rest.split_at(SURE.min(rest.len() / 4));
         let rest = &rest[..rest.len().min(PAST_MAX)];
         for many in [0, 50, 300, rest.len()] {
             let past = past(&rest[..many]);
-            let samples = |cases: &[Case]| -> Vec<Sample> {
-                cases
-                    .iter()
-                    .map(|case| sample(case, set.weigh(case, &past)))
-                    .collect()
-            };
-            fitted.extend(samples(asked));
-            sure.extend(samples(held));
-            eprintln!("{} with {many}", set.name);
+            let asked = asked.iter();
+            fitted.extend(asked.map(|case| sample(case, set.weigh(case, &past)).1));
+            let cases = held.iter().map(|case| {
+                let (plans, sample) = sample(case, set.weigh(case, &past));
+                (case.clone(), plans, sample)
+            });
+            let name = format!("{}, {many} past", set.name);
+            eprintln!("{name}");
+            let cases = cases.collect();
+            trials.push(Trial { name, cases });
         }
     }
     let scale = scale(&fitted);
-    fitted.iter_mut().for_each(|sample| sample.scale(&scale));
-    sure.iter_mut().for_each(|sample| sample.scale(&scale));
-    let weights = fit(&fitted);
-    println!("pub(super) const WEIGHTS: [(f64, f64); SIGNS] = [");
+    let weights = fit(&fitted, &scale);
+    for trial in &trials {
+        trial.tell(&weights, &scale);
+    }
+    println!("pub(super) const {name}: Weights = Weights {{\n    signs: [");
     for at in 0..SIGNS {
         let of = |at: usize| weights[at] / scale[at];
-        println!("    ({:.3}, {:.3}),", of(at), of(at + SIGNS));
+        println!("        ({:.3}, {:.3}),", of(at), of(at + SIGNS));
     }
-    println!("];");
-    let [bias, slope, learnt] = sureness(&sure, &weights);
-    println!("pub(super) const SURENESS: [f64; 3] = [{bias:.3}, {slope:.3}, {learnt:.3}];");
+    let held = trials.iter().flat_map(|trial| &trial.cases);
+    let [bias, slope, learnt] = sureness(held, &weights, &scale);
+    println!("    ],\n    sureness: [{bias:.3}, {slope:.3}, {learnt:.3}],\n}};");
 }
 
-fn sample(case: &Case, (plans, trust): (Vec<(Vec<Str>, [f64; SIGNS])>, f64)) -> Sample {
-    let right = plans.iter().position(|(tools, _)| *tools == case.tools);
-    let numbers = plans.iter().map(|(_, signs)| {
-        let mut all = [0.0; SIZE];
-        for (at, sign) in signs.iter().enumerate() {
-            all[at] = *sign;
-            all[at + SIGNS] = sign * trust;
+fn sample(case: &Case, (plans, trust): (Vec<(Vec<Str>, Signs)>, f64)) -> (Vec<Vec<Str>>, Sample) {
+    let same = |tools: &Vec<Str>| match case.ordered {
+        true => *tools == case.tools,
+        false => {
+            tools.len() == case.tools.len() && case.tools.iter().all(|tool| tools.contains(tool))
         }
-        all
-    });
-    Sample {
-        plans: numbers.collect(),
+    };
+    let right = (0..plans.len()).filter(|at| same(&plans[*at].0)).collect();
+    let (tools, signs): (Vec<_>, Vec<Signs>) = plans.into_iter().unzip();
+    let sample = Sample {
+        plans: signs
+            .into_iter()
+            .map(|all| all.map(|one| one as f32))
+            .collect(),
         right,
         trust,
+    };
+    (tools, sample)
+}
+
+impl Trial {
+    /// Tells how good plans are: the best that there is among them, the likeliest, and the one that is chosen.
+    fn tell(&self, weights: &[f64; SIZE], scale: &[f64; SIZE]) {
+        let (mut top, mut likely) = (Vec::new(), Vec::new());
+        let mut chosen = Vec::new();
+        for (case, plans, sample) in self.cases.iter().filter(|(_, plans, _)| !plans.is_empty()) {
+            let shares = sample.shares(weights, scale);
+            let mut order: Vec<usize> = (0..plans.len()).collect();
+            order.sort_by(|a, b| shares[*b].total_cmp(&shares[*a]));
+            let listed: Vec<(&[Str], f64)> = order
+                .iter()
+                .map(|at| (&plans[*at][..], shares[*at]))
+                .collect();
+            let of = |tools: &[Str]| chained(case, tools);
+            let better = |a: &Outcome, b: &Outcome| {
+                a.nodes
+                    .total_cmp(&b.nodes)
+                    .then(a.edges.total_cmp(&b.edges))
+            };
+            top.extend(plans.iter().map(|plan| of(plan)).max_by(better));
+            likely.extend(order.first().map(|at| of(&plans[*at])));
+            chosen.extend(choose(&listed, sample.trust > 0.0).map(|at| of(listed[at].0)));
+        }
+        let known = [
+            ("best there is", top),
+            ("likeliest", likely),
+            ("chosen", chosen),
+        ];
+        for (what, all) in known {
+            let found = figures(&all, 0.0);
+            let (nodes, edges, exact) = (found.nodes, found.edges, found.exact);
+            eprintln!(
+                "{:<24} {what:<14} {nodes:5.1} {edges:5.1} {exact:5.1}",
+                self.name
+            );
+        }
     }
 }
 
 impl Sample {
-    fn scale(&mut self, by: &[f64; SIZE]) {
-        for plan in &mut self.plans {
-            plan.iter_mut()
-                .zip(by)
-                .for_each(|(number, by)| *number /= by);
+    /// A plan's signs, and once more as far as the past is to be trusted, each on its scale.
+    fn wide(&self, plan: &[f32; SIGNS], scale: &[f64; SIZE]) -> [f64; SIZE] {
+        let mut all = [0.0; SIZE];
+        for (at, sign) in plan.iter().enumerate() {
+            all[at] = f64::from(*sign) / scale[at];
+            all[at + SIGNS] = f64::from(*sign) * self.trust / scale[at + SIGNS];
         }
+        all
     }
 
-    fn shares(&self, weights: &[f64; SIZE]) -> Vec<f64> {
-        let score =
-            |plan: &[f64; SIZE]| -> f64 { plan.iter().zip(weights).map(|(a, b)| a * b).sum() };
+    fn shares(&self, weights: &[f64; SIZE], scale: &[f64; SIZE]) -> Vec<f64> {
+        let mut each = [0.0; SIGNS];
+        for at in 0..SIGNS {
+            let learnt = self.trust * weights[at + SIGNS] / scale[at + SIGNS];
+            each[at] = weights[at] / scale[at] + learnt;
+        }
+        let score = |plan: &[f32; SIGNS]| -> f64 {
+            plan.iter().zip(&each).map(|(a, b)| f64::from(*a) * b).sum()
+        };
         let mut all: Vec<f64> = self.plans.iter().map(score).collect();
         let top = all.iter().copied().fold(f64::MIN, f64::max);
         all.iter_mut()
@@ -100,31 +158,37 @@ impl Sample {
         all.iter_mut().for_each(|share| *share /= sum);
         all
     }
-}
 
-impl Sample {
     /// How likely its right plan becomes with each weight, and how that bends.
-    fn lean(&self, weights: &[f64; SIZE], slope: &mut [f64; SIZE], bend: &mut [[f64; SIZE]]) {
-        let shares = self.shares(weights);
+    fn lean(
+        &self,
+        (weights, scale): (&[f64; SIZE], &[f64; SIZE]),
+        slope: &mut [f64; SIZE],
+        bend: &mut [[f64; SIZE]],
+    ) {
+        let shares = self.shares(weights, scale);
+        let wide: Vec<_> = self
+            .plans
+            .iter()
+            .map(|plan| self.wide(plan, scale))
+            .collect();
         let mut mean = [0.0; SIZE];
-        for (plan, share) in self.plans.iter().zip(&shares) {
+        for (plan, share) in wide.iter().zip(&shares) {
             mean.iter_mut()
                 .zip(plan)
                 .for_each(|(mean, number)| *mean += share * number);
         }
-        if let Some(right) = self.right {
-            let right = self.plans[right].iter().zip(&mean);
+        let chance: f64 = self.right.iter().map(|at| shares[*at]).sum();
+        for right in &self.right {
+            let part = shares[*right] / chance.max(f64::MIN_POSITIVE);
+            let right = wide[*right].iter().zip(&mean);
             slope
                 .iter_mut()
                 .zip(right)
-                .for_each(|(slope, (number, mean))| *slope += number - mean);
+                .for_each(|(slope, (number, mean))| *slope += part * (number - mean));
         }
-        for (plan, share) in self
-            .plans
-            .iter()
-            .zip(&shares)
-            .filter(|(_, share)| **share > 1e-4)
-        {
+        let likely = wide.iter().zip(&shares).filter(|(_, share)| **share > 1e-4);
+        for (plan, share) in likely {
             for at in 0..SIZE {
                 let by = share * (plan[at] - mean[at]);
                 for other in 0..SIZE {
@@ -138,11 +202,14 @@ impl Sample {
 /// How widely each number is spread, so that all are fitted at one pace.
 fn scale(samples: &[Sample]) -> [f64; SIZE] {
     let (mut sums, mut squares, mut count) = ([0.0; SIZE], [0.0; SIZE], 0.0_f64);
-    for plan in samples.iter().flat_map(|sample| &sample.plans) {
-        count += 1.0;
-        for at in 0..SIZE {
-            sums[at] += plan[at];
-            squares[at] += plan[at] * plan[at];
+    for sample in samples {
+        for plan in &sample.plans {
+            count += 1.0;
+            let plan = sample.wide(plan, &[1.0; SIZE]);
+            for at in 0..SIZE {
+                sums[at] += plan[at];
+                squares[at] += plan[at] * plan[at];
+            }
         }
     }
     let mut scale = [1.0; SIZE];
@@ -157,15 +224,15 @@ fn scale(samples: &[Sample]) -> [f64; SIZE] {
 }
 
 /// Newton's way to the weights that make the right plans likeliest.
-fn fit(samples: &[Sample]) -> [f64; SIZE] {
-    let usable: Vec<&Sample> = samples.iter().filter(|one| one.right.is_some()).collect();
+fn fit(samples: &[Sample], scale: &[f64; SIZE]) -> [f64; SIZE] {
+    let usable: Vec<&Sample> = samples.iter().filter(|one| !one.right.is_empty()).collect();
     let many = usable.len().max(1) as f64;
     let mut weights = [0.0; SIZE];
     for _ in 0..STEPS {
         let mut slope = [0.0; SIZE];
         let mut bend = vec![[0.0; SIZE]; SIZE];
         for sample in &usable {
-            sample.lean(&weights, &mut slope, &mut bend);
+            sample.lean((&weights, scale), &mut slope, &mut bend);
         }
         for at in 0..SIZE {
             slope[at] = slope[at] / many - RIDGE * weights[at];
@@ -173,7 +240,7 @@ fn fit(samples: &[Sample]) -> [f64; SIZE] {
             bend[at][at] += RIDGE;
         }
         let step = solve(bend, slope);
-        let before = worth(&usable, &weights);
+        let before = worth(&usable, &weights, scale);
         // A whole step may lead too far.
         let tried = (0..HALVED_MAX).map(|halved| {
             let mut tried = weights;
@@ -184,7 +251,7 @@ fn fit(samples: &[Sample]) -> [f64; SIZE] {
                 .for_each(|(weight, step)| *weight += part * step);
             tried
         });
-        let mut better = tried.filter(|tried| worth(&usable, tried) > before);
+        let mut better = tried.filter(|tried| worth(&usable, tried, scale) > before);
         match better.next() {
             Some(better) => weights = better,
             None => break,
@@ -194,11 +261,10 @@ fn fit(samples: &[Sample]) -> [f64; SIZE] {
 }
 
 /// How likely the right plans are with some weights, less what holds those back.
-fn worth(samples: &[&Sample], weights: &[f64; SIZE]) -> f64 {
+fn worth(samples: &[&Sample], weights: &[f64; SIZE], scale: &[f64; SIZE]) -> f64 {
     let chance = |sample: &&Sample| {
-        sample
-            .right
-            .map_or(1.0, |right| sample.shares(weights)[right])
+        let shares = sample.shares(weights, scale);
+        sample.right.iter().map(|right| shares[*right]).sum::<f64>()
     };
     let all: f64 = samples
         .iter()
@@ -228,24 +294,26 @@ fn solve(mut rows: Vec<[f64; SIZE]>, mut right: [f64; SIZE]) -> [f64; SIZE] {
 }
 
 /// The curve that makes shares chances.
-fn sureness(samples: &[Sample], weights: &[f64; SIZE]) -> [f64; 3] {
-    let outcomes: Vec<([f64; 3], f64)> = samples
-        .iter()
-        .filter(|sample| !sample.plans.is_empty())
-        .map(|sample| {
-            let shares = sample.shares(weights);
-            let (best, share) = shares
-                .iter()
-                .enumerate()
-                .fold(
-                    (0, 0.0),
-                    |best, (at, share)| if *share > best.1 { (at, *share) } else { best },
-                );
-            let share = share.clamp(1e-6, 1.0 - 1e-6);
-            let right = f64::from(u8::from(sample.right == Some(best)));
-            ([1.0, (share / (1.0 - share)).ln(), sample.trust], right)
-        })
-        .collect();
+fn sureness<'a>(
+    cases: impl Iterator<Item = &'a (Case, Vec<Vec<Str>>, Sample)>,
+    weights: &[f64; SIZE],
+    scale: &[f64; SIZE],
+) -> [f64; 3] {
+    let mut outcomes: Vec<([f64; 3], f64)> = Vec::new();
+    for (_, plans, sample) in cases {
+        let shares = sample.shares(weights, scale);
+        let mut order: Vec<usize> = (0..plans.len()).collect();
+        order.sort_by(|a, b| shares[*b].total_cmp(&shares[*a]));
+        let listed: Vec<(&[Str], f64)> = order
+            .iter()
+            .map(|at| (&plans[*at][..], shares[*at]))
+            .collect();
+        if let Some(at) = choose(&listed, sample.trust > 0.0) {
+            let share = listed[at].1.clamp(1e-6, 1.0 - 1e-6);
+            let right = f64::from(u8::from(sample.right.contains(&order[at])));
+            outcomes.push(([1.0, (share / (1.0 - share)).ln(), sample.trust], right));
+        }
+    }
     let mut now = [0.0, 1.0, 0.0];
     for _ in 0..4_000 {
         let mut slope = [0.0; 3];

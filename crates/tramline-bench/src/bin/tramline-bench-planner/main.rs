@@ -15,38 +15,56 @@ use measure::{Figures, Outcome, chain, figures, folded, with_past};
 use report::{Aim, Report};
 use sets::{Case, Set, past};
 use std::path::PathBuf;
+use vectors::Vectors;
 
 mod fit;
 mod measure;
 #[path = "../../report.rs"]
 mod report;
 mod sets;
+#[path = "../../vectors.rs"]
+mod vectors;
 
 /// Bounds between which plans are counted by their confidence.
 const BANDS: [f64; 7] = [1.01, 0.95, 0.8, 0.6, 0.4, 0.2, 0.0];
 
 fn main() -> Result<()> {
-    let (mut json, mut fits, mut data) = (false, false, None);
+    let (mut json, mut fits) = (false, false);
+    let (mut data, mut encoder, mut keep) = (None, None, None);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
+        let mut path = || arguments.next().map(PathBuf::from);
         match argument.as_str() {
             "--json" => json = true,
             "--fit" => fits = true,
-            "--data" => data = arguments.next().map(PathBuf::from),
+            "--data" => data = path(),
+            "--encoder" => encoder = path(),
+            "--keep" => keep = path(),
             other => bail!("`{other}` is not known; there are --json and --fit"),
         }
     }
     let data = data.context("--data names the directory with the requests")?;
-    let ultra = Set::plans("UltraTool", &data.join("planning/ultratool"))?;
+    let encoder = encoder.context("--encoder names the directory of the model")?;
+    let keep = keep.context("--keep names a directory for vectors")?;
+    let mut vectors = Vectors::open(&encoder, &keep)?;
+    let mut both = |set: Set| -> Result<[Set; 2]> {
+        vectors.make(set.name, set.texts())?;
+        let meaning = set.with_meaning(&vectors)?;
+        Ok([set, meaning])
+    };
+    let ultra = both(Set::plans("UltraTool", &data.join("planning/ultratool"))?)?;
     if fits {
-        let single = Set::single("MetaTool", &data.join("retrieval/metatool"))?;
-        fit::print(&[&ultra, &single]);
+        let single = both(Set::loose("MetaTool", &data.join("retrieval/metatool"))?)?;
+        fit::print("BY_WORDS", &[&ultra[0], &single[0]]);
+        fit::print("BY_MEANING", &[&ultra[1], &single[1]]);
         return Ok(());
     }
-    let tmdb = Set::plans("TMDB", &data.join("planning/tmdb"))?;
+    let tmdb = both(Set::plans("TMDB", &data.join("planning/tmdb"))?)?;
     let mut report = Report::new(!json);
-    measure_ultra(&mut report, &ultra);
-    measure_tmdb(&mut report, &tmdb);
+    for (at, how) in ["by words", "with encoder"].into_iter().enumerate() {
+        measure_ultra(&mut report, &ultra[at], how);
+        measure_tmdb(&mut report, &tmdb[at], how);
+    }
     match json {
         true => println!("{}", report.to_json()),
         false => println!("{}", report.verdict()),
@@ -54,11 +72,11 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn measure_ultra(report: &mut Report, set: &Set) {
+fn measure_ultra(report: &mut Report, set: &Set, how: &str) {
     let asked: Vec<&Case> = set.asked.iter().collect();
     tell(
         report,
-        "UltraTool, BM25 top-2 chain",
+        &format!("UltraTool {how}, top-2 chain"),
         &figures(&chain(set, &asked, 2), 0.0),
         None,
     );
@@ -70,38 +88,40 @@ fn measure_ultra(report: &mut Report, set: &Set) {
         (set.past.len(), Some([81.0, 53.0, 42.0])),
     ] {
         let (outcomes, ms) = with_past(set, &asked, &past(&set.past[..many]));
-        let name = format!("UltraTool, {many} past");
+        let name = format!("UltraTool {how}, {many} past");
         tell(report, &name, &figures(&outcomes, ms), aims);
         bands(report, &name, &outcomes);
         all.extend(outcomes);
     }
-    bands(report, "UltraTool, all together", &all);
+    bands(report, &format!("UltraTool {how}, all together"), &all);
     let sure: Vec<_> = all
         .iter()
         .filter(|one| one.confidence >= 0.95)
         .copied()
         .collect();
     report.add(
-        "exact of plans with 0.95 and more",
+        format!("{how}, exact of plans with 0.95 and more"),
         figures(&sure, 0.0).exact,
         "%",
         Aim::Over(89.0),
     );
 }
 
-fn measure_tmdb(report: &mut Report, set: &Set) {
+fn measure_tmdb(report: &mut Report, set: &Set, how: &str) {
     let asked: Vec<&Case> = set.asked.iter().collect();
     tell(
         report,
-        "TMDB, BM25 top-2 chain",
+        &format!("TMDB {how}, top-2 chain"),
         &figures(&chain(set, &asked, 2), 0.0),
         None,
     );
     let (outcomes, ms) = with_past(set, &asked, &past([]));
-    tell(report, "TMDB, 0 past", &figures(&outcomes, ms), None);
+    let name = format!("TMDB {how}, 0 past");
+    tell(report, &name, &figures(&outcomes, ms), None);
     let (outcomes, ms) = folded(set, 5);
-    tell(report, "TMDB, 80 past", &figures(&outcomes, ms), None);
-    bands(report, "TMDB, 80 past", &outcomes);
+    let name = format!("TMDB {how}, 80 past");
+    tell(report, &name, &figures(&outcomes, ms), None);
+    bands(report, &name, &outcomes);
 }
 
 fn tell(report: &mut Report, name: &str, figures: &Figures, aims: Option<[f64; 3]>) {
@@ -112,10 +132,10 @@ fn tell(report: &mut Report, name: &str, figures: &Figures, aims: Option<[f64; 3
     ];
     for (at, (what, value)) in each.into_iter().enumerate() {
         let aim = aims.map_or(Aim::None, |aims| Aim::Over(aims[at]));
-        report.add(&format!("{name}, {what}"), value, "%", aim);
+        report.add(format!("{name}, {what}"), value, "%", aim);
     }
     if figures.ms > 0.0 {
-        report.add(&format!("{name}, a plan"), figures.ms, "ms", Aim::None);
+        report.add(format!("{name}, a plan"), figures.ms, "ms", Aim::None);
     }
 }
 
@@ -129,7 +149,7 @@ fn bands(report: &mut Report, name: &str, all: &[Outcome]) {
         let within: Vec<Outcome> = within.copied().collect();
         if !within.is_empty() {
             let what = format!("{name}, exact of {} from {low}", within.len());
-            report.add(&what, figures(&within, 0.0).exact, "%", Aim::None);
+            report.add(what, figures(&within, 0.0).exact, "%", Aim::None);
         }
     }
 }

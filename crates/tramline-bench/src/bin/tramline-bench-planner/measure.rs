@@ -75,17 +75,17 @@ pub(crate) fn with_past(set: &Set, asked: &[&Case], past: &Past) -> (Vec<Outcome
     )
 }
 
-/// The best tools by words, as a chain.
+/// The best tools that were found, as a chain.
 pub(crate) fn chain(set: &Set, asked: &[&Case], most: usize) -> Vec<Outcome> {
-    let plan = |case: &&Case| {
-        let tools = set.top(case, most);
-        let edges = tools
-            .windows(2)
-            .map(|pair| (pair[0].clone(), pair[1].clone()))
-            .collect();
-        outcome(case, &tools, &edges, 0.0)
-    };
+    let plan = |case: &&Case| chained(case, &set.top(case, most));
     asked.iter().map(plan).collect()
+}
+
+/// What tools come to, one after the other.
+pub(crate) fn chained(case: &Case, tools: &[Str]) -> Outcome {
+    let pairs = tools.windows(2);
+    let edges = pairs.map(|pair| (pair[0].clone(), pair[1].clone()));
+    outcome(case, tools, &edges.collect(), 0.0)
 }
 
 pub(crate) fn figures(all: &[Outcome], ms: f64) -> Figures {

@@ -1,5 +1,6 @@
 //! Requests whose right plans are known: which are asked, and which are past.
 
+use crate::vectors::Vectors;
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
@@ -8,11 +9,12 @@ use std::sync::Arc;
 use tramline_core::Str;
 use tramline_core::ids::ToolName;
 use tramline_engine::learnt::keepable;
-use tramline_engine::planner::{
-    Ask, Found, HITS, Past, Plan, Precedent, Signs, propose, weigh_all,
-};
+use tramline_engine::planner::{Ask, Found, Past, Plan, Precedent, Signs, propose, weigh_all};
 use tramline_engine::seams::{Hints, Tool};
-use tramline_engine::search::{Card, Index, Kind, fingerprint};
+use tramline_engine::search::{Card, Index, Kind, Vector, fingerprint};
+
+/// So many requests for one tool each are taken: all of them would outweigh those for several.
+const SINGLE_MAX: usize = 1_200;
 
 /// A request with its right plan.
 #[derive(Clone)]
@@ -21,6 +23,8 @@ pub(crate) struct Case {
     pub(crate) text: String,
     pub(crate) tools: Vec<Str>,
     pub(crate) edges: BTreeSet<(Str, Str)>,
+    /// Whether the order of the tools is known.
+    pub(crate) ordered: bool,
 }
 
 /// Tools with requests.
@@ -28,6 +32,8 @@ pub(crate) struct Set {
     pub(crate) name: &'static str,
     tools: HashMap<String, Arc<Tool>>,
     index: Index,
+    /// What texts mean; nothing where tools are found by words alone.
+    meanings: HashMap<String, Vector>,
     /// Those that are held out.
     pub(crate) asked: Vec<Case>,
     /// The others, in an order that follows from their texts.
@@ -51,17 +57,25 @@ impl Set {
         Self::new(name, &tools, asked, past)
     }
 
-    /// A set of requests for one tool each, all of them past.
-    pub(crate) fn single(name: &'static str, directory: &Path) -> Result<Self> {
+    /// A set of requests for one tool or two each, all of them past; which of two comes first is not known.
+    pub(crate) fn loose(name: &'static str, directory: &Path) -> Result<Self> {
         let tools = lines(&directory.join("tools.jsonl"))?;
-        let all = lines(&directory.join("queries_single.jsonl"))?;
-        let cases = all.iter().map(|value| Case {
+        let case = |value: &Value| Case {
             id: String::new(),
             text: value["text"].as_str().unwrap_or_default().to_owned(),
             tools: names(&value["gold"]),
             edges: BTreeSet::new(),
-        });
-        Self::new(name, &tools, Vec::new(), cases.collect())
+            ordered: false,
+        };
+        let of = |file: &str| -> Result<Vec<Case>> {
+            let mut all: Vec<Case> = lines(&directory.join(file))?.iter().map(case).collect();
+            all.sort_by_key(|case| fingerprint("", &case.text));
+            Ok(all)
+        };
+        let mut cases = of("queries_single.jsonl")?;
+        cases.truncate(SINGLE_MAX);
+        cases.extend(of("queries_multi.jsonl")?);
+        Self::new(name, &tools, Vec::new(), cases)
     }
 
     fn new(
@@ -82,16 +96,50 @@ impl Set {
             name,
             tools: by_name,
             index,
+            meanings: HashMap::new(),
             asked,
             past,
         })
     }
 
+    /// Every text whose meaning is compared.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = String> {
+        let cards = self.tools.values();
+        let cards = cards.map(|tool| Card::of_tool(Kind::Tool, tool).text());
+        let cases = self.asked.iter().chain(&self.past);
+        cards.chain(cases.flat_map(|case| Found::texts(&case.text)))
+    }
+
+    /// The same with tools that are found by what they mean, too.
+    pub(crate) fn with_meaning(&self, vectors: &Vectors) -> Result<Self> {
+        let mut index = Index::new();
+        for tool in self.tools.values() {
+            let card = Card::of_tool(Kind::Tool, tool);
+            let vector = vectors.of(&card);
+            index.put(card, vector.as_ref())?;
+        }
+        let texts = self.texts();
+        let known = texts.filter_map(|text| {
+            let vector = vectors.get(&text)?.clone();
+            Some((text, vector))
+        });
+        Ok(Self {
+            name: self.name,
+            meanings: known.collect(),
+            tools: self.tools.clone(),
+            index,
+            asked: self.asked.clone(),
+            past: self.past.clone(),
+        })
+    }
+
     fn with<T>(&self, case: &Case, past: &Past, give: impl FnOnce(&Ask<'_>) -> T) -> T {
         let lookup = |name: &str| self.tools.get(name).map(Arc::clone);
-        let hits = self.index.search(&case.text, None, HITS).into_iter();
-        let hits = hits.filter_map(|hit| Some((lookup(&hit.id)?, hit.score)));
-        let found = Found::new(&case.text, hits.collect(), &self.index, lookup);
+        let texts = Found::texts(&case.text).into_iter();
+        let meanings: Vec<_> = texts
+            .map(|text| self.meanings.get(&text).cloned())
+            .collect();
+        let found = Found::new(&case.text, &meanings, &self.index, lookup);
         give(&Ask {
             wish: &case.text,
             context: None,
@@ -112,9 +160,10 @@ impl Set {
         self.with(case, past, weigh_all)
     }
 
-    /// The best tools by words, in the order of their rank.
+    /// The best tools, in the order of their rank.
     pub(crate) fn top(&self, case: &Case, most: usize) -> Vec<Str> {
-        let hits = self.index.search(&case.text, None, most).into_iter();
+        let meaning = self.meanings.get(&case.text);
+        let hits = self.index.search(&case.text, meaning, most).into_iter();
         hits.map(|hit| hit.id).collect()
     }
 }
@@ -149,6 +198,7 @@ fn case(value: &Value) -> Case {
         edges: links
             .map(|link| (name(&link["source"]), name(&link["target"])))
             .collect(),
+        ordered: true,
     }
 }
 

@@ -23,6 +23,7 @@ mod report;
 mod sets;
 mod speed;
 mod sure;
+#[path = "../../vectors.rs"]
 mod vectors;
 
 /// How many past wishes each tool has, in turn.
@@ -49,7 +50,7 @@ fn main() -> Result<()> {
     let sets = Set::all(&data)?;
     let mut vectors = Vectors::open(&encoder, &keep)?;
     for set in &sets {
-        vectors.make(set)?;
+        vectors.make(set.name, set.texts())?;
     }
     if calibrate {
         return fit::print(&sets, &vectors);

@@ -86,6 +86,16 @@ impl Set {
         !self.past.is_empty()
     }
 
+    /// Every text whose meaning is compared.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = String> {
+        let cards = self.cards(usize::MAX).into_iter();
+        let cards = cards.flat_map(|card| {
+            let wishes = card.wishes.iter().map(ToString::to_string);
+            std::iter::once(card.text()).chain(wishes.collect::<Vec<_>>())
+        });
+        cards.chain(self.asked.iter().map(|query| query.text.clone()))
+    }
+
     /// The cards with so many past wishes each.
     pub(crate) fn cards(&self, past: usize) -> Vec<Card> {
         let with = |card: &Card| {

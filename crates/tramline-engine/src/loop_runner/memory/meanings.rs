@@ -1,6 +1,6 @@
 //! What the messages of a conversation mean, kept beside them: each is asked of the embedder once.
 //!
-//! Losing what is kept costs time and nothing else, so it is written without regard to others.
+//! Losing what is kept costs time and nothing else, so of two that write at once one is enough.
 
 use super::{LIKENESS_MIN, MATCHES_MAX};
 use crate::seams::{Embedder, Store};
@@ -21,17 +21,11 @@ pub(super) async fn nearest(
     texts: &[&str],
 ) -> Option<(Vec<f32>, Vec<(usize, f64)>)> {
     let embedder = embedder.filter(|_| !said.is_empty())?;
-    let mut known = match key {
-        Some(key) => decode(
-            &store
-                .get(KIND, key)
-                .await
-                .ok()
-                .flatten()
-                .unwrap_or_default(),
-        ),
-        None => HashMap::new(),
+    let seen = match key {
+        Some(key) => store.get(KIND, key).await.ok().flatten(),
+        None => None,
     };
+    let mut known = decode(seen.as_deref().unwrap_or_default());
     let print = |text: &str| fingerprint(embedder.model(), text);
     let mut asked = vec![said.to_owned()];
     for text in texts {
@@ -50,7 +44,7 @@ pub(super) async fn nearest(
     if let Some(key) = key {
         let wanted = texts.iter().copied().chain([said]).map(print);
         // What is not kept is asked for again.
-        let _ = store.put(KIND, key, encode(wanted, &known)).await;
+        let _ = store.note(KIND, key, seen, encode(wanted, &known)).await;
     }
     let near = near(
         known.get(&print(said)),

@@ -10,10 +10,22 @@ const WRITERS: u64 = 8;
 const TIMES: u64 = 25;
 
 pub(super) async fn swaps_what_was_seen(rig: StoreRig) {
-    let store = rig.store;
+    for noted in [false, true] {
+        swaps(&*rig.store, noted).await;
+        let other = rig.other.as_ref().unwrap_or(&rig.store);
+        let kept = other.get("kind", "key").await.unwrap();
+        assert_eq!(kept.as_deref(), Some(&b"three"[..]), "others see it");
+        rig.store.forget("kind", &["key".into()]).await.unwrap();
+    }
+}
+
+async fn swaps(store: &dyn Store, noted: bool) {
     let swap = async |seen: Option<&str>, body: &str| {
         let seen = seen.map(|seen| seen.as_bytes().to_vec());
-        let swapped = store.swap("kind", "key", seen, body.into()).await;
+        let swapped = match noted {
+            false => store.swap("kind", "key", seen, body.into()).await,
+            true => store.note("kind", "key", seen, body.into()).await,
+        };
         swapped.unwrap()
     };
     assert!(!swap(Some("none"), "one").await, "there is nothing yet");

@@ -3,6 +3,7 @@
 use super::{Place, planned, told};
 use serde_json::{Value as Json, json};
 use tramline_core::Value;
+use tramline_core::journal::{Budget, Spent};
 use tramline_engine::Fault;
 use tramline_engine::loop_runner::{By, Response, Standing, Terms};
 
@@ -77,4 +78,28 @@ async fn what_a_step_gave_is_never_read_as_a_reference() {
     assert!(done.success(), "{done:?}");
     let context = &told(&done)["data"]["context"];
     assert_eq!(context["c"], json!({"ran": "A with $OUTPUT[zzz].q"}));
+}
+
+#[tokio::test]
+async fn a_mended_plan_has_what_the_first_one_left_of_the_budget() {
+    let place = Place::new();
+    let patch = json!([{"id": "c", "tool": "m:mock_tool_b", "args": {"x": 1}},
+        {"id": "d", "tool": "m:mock_tool_b", "args": {"x": "$OUTPUT[c].x"}}]);
+    // By part, with how many calls leave before the second run asks.
+    for (budget, calls) in [
+        (Budget::of(Spent::Calls, 3), 3),
+        (Budget::of(Spent::Bytes, 1_500), 2),
+    ] {
+        let mut request = planned(json!([{"id": "a", "tool": "m:mock_tool_b"},
+            {"id": "b", "tool": "m:broken"}]));
+        request.budget = Some(budget);
+        let before = place.called().len();
+        let asked = place.runner().run(request).await.unwrap();
+        assert_eq!(asked.standing, Standing::PlanRequest, "{asked:?}");
+        let waits = submit(&place, &asked.handle.unwrap(), patch.clone())
+            .await
+            .unwrap();
+        assert_eq!(waits.standing, Standing::Waiting, "{waits:?}");
+        assert_eq!(place.called().len() - before, calls, "{budget:?}");
+    }
 }

@@ -1,6 +1,5 @@
 //! What texts mean to the encoder, kept between runs: it takes a hundredth of a second for each.
 
-use crate::sets::Set;
 use anyhow::{Context, Result};
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
@@ -54,18 +53,12 @@ impl Vectors {
         }
     }
 
-    /// Makes the vectors of a set that are not known yet.
-    pub(crate) fn make(&mut self, set: &Set) -> Result<()> {
-        let cards = set.cards(usize::MAX);
-        let wishes = cards
-            .iter()
-            .flat_map(|card| card.wishes.iter().map(|wish| wish.to_string()));
-        let asked = set.asked.iter().map(|query| query.text.clone());
-        let all = cards.iter().map(Card::text).chain(wishes).chain(asked);
-        let all: BTreeSet<String> = all.filter(|text| self.get(text).is_none()).collect();
+    /// Makes the vectors of texts that are not known yet.
+    pub(crate) fn make(&mut self, name: &str, texts: impl Iterator<Item = String>) -> Result<()> {
+        let all: BTreeSet<String> = texts.filter(|text| self.get(text).is_none()).collect();
         let all: Vec<String> = all.into_iter().collect();
         if !all.is_empty() {
-            eprintln!("{} texts of {} go through the encoder", all.len(), set.name);
+            eprintln!("{} texts of {name} go through the encoder", all.len());
         }
         let mut file = std::fs::File::options()
             .create(true)
@@ -109,6 +102,7 @@ impl Vectors {
     }
 
     /// What one text takes, in milliseconds.
+    #[allow(dead_code, reason = "not every program that measures asks for it")]
     pub(crate) fn text_ms(&self) -> Result<f64> {
         const TEXTS: usize = 40;
         let text = "Find the cheapest flight to Lisbon next week and mail me the times".to_owned();
