@@ -9,9 +9,6 @@ use crate::engine::{Called, Inner};
 use crate::fault::Fault;
 use crate::ledger::Ledger;
 use crate::seams::{AppendError, Tool};
-use futures_util::StreamExt;
-use futures_util::future::BoxFuture;
-use futures_util::stream::FuturesUnordered;
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -34,9 +31,11 @@ mod policy;
 mod spread;
 mod standing;
 mod time;
+mod under_way;
 
 use standing::PATIENCE;
 pub(crate) use standing::Rest;
+use under_way::UnderWay;
 
 /// How a drive ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,7 +73,7 @@ pub(crate) struct Driver {
     run: Run,
     ledger: Ledger,
     live: Arc<crate::engine::Live>,
-    under_way: FuturesUnordered<BoxFuture<'static, Came>>,
+    under_way: UnderWay<Came>,
     calls: HashMap<StepNo, Ticket>,
     tickets: u64,
     /// Calls announced, and the events that must be durable before they leave.
@@ -116,7 +115,7 @@ impl Driver {
             run,
             ledger,
             live,
-            under_way: FuturesUnordered::new(),
+            under_way: UnderWay::default(),
             calls: HashMap::new(),
             tickets: 0,
             heard: false,
