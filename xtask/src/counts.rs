@@ -56,12 +56,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 }
 
 fn build() -> Result<PathBuf> {
-    let what = "build --quiet --profile counted --package tramline-bench --no-default-features \
+    let what = "build --quiet --release --package tramline-bench --no-default-features \
                 --features counts --bin tramline-bench-counts";
     shell::run(&mut shell::cargo(
         &what.split_whitespace().collect::<Vec<_>>(),
     ))?;
-    Ok(paths::target().join("counted/tramline-bench-counts"))
+    Ok(paths::target().join("release/tramline-bench-counts"))
 }
 
 /// The instructions of one piece of work, its process included.

@@ -4,7 +4,7 @@
 //! code does not build there is nothing left to run.
 
 use crate::shell::{self, Printed};
-use crate::{paths, setup, studio, tidy};
+use crate::{counts, paths, setup, studio, tidy};
 use anyhow::{Result, bail};
 use std::process::Command;
 use std::time::Instant;
@@ -76,6 +76,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         report.check("studio", studio_tests);
     }
     if !quick {
+        report.check("counts", |_| counts::run(&[]));
         report.check("deny", |_| deny());
     }
     finish(&report)
