@@ -36,6 +36,7 @@ pub(crate) struct Ask {
     arguments: Value,
     wants: &'static str,
     protocol: &'static str,
+    path: &'static str,
 }
 
 impl Ask {
@@ -47,6 +48,7 @@ impl Ask {
             arguments,
             wants: "structuredContent\":{",
             protocol: "2026-07-28",
+            path: "/mcp",
         }
     }
 
@@ -59,6 +61,7 @@ impl Ask {
             arguments: Value::Null,
             wants: "inputSchema",
             protocol: "2026-07-28",
+            path: "/mcp",
         }
     }
 
@@ -70,6 +73,12 @@ impl Ask {
             wants,
             ..self
         }
+    }
+
+    /// The same of a server that listens at another path.
+    #[allow(dead_code, reason = "not every program that measures has one")]
+    pub(crate) fn at(self, path: &'static str) -> Self {
+        Self { path, ..self }
     }
 
     fn request(&self, address: SocketAddr) -> String {
@@ -86,9 +95,10 @@ impl Ask {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": self.method, "params": params});
         let body = body.to_string();
         format!(
-            "POST /mcp HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
+            "POST {} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
              accept: application/json, text/event-stream\r\nmcp-protocol-version: {}\r\n\
              mcp-method: {}\r\n{name}content-length: {}\r\n\r\n{body}",
+            self.path,
             self.protocol,
             self.method,
             body.len()

@@ -78,7 +78,7 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
         }),
         Contender::new("mcp-proxy (proxy, HTTP)", Kind::Native, || {
             let served = proxy(place)?;
-            let echo = Ask::call("bench/echo", json!({"n": 7}));
+            let echo = Ask::call("bench/echo", json!({"n": 7})).at("/");
             let times = client(served.address, &echo, repeats)?;
             let least = times.iter().min().context("no call was made")?;
             added(Ok(least.as_secs_f64() * 1e6))

@@ -65,7 +65,7 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
             stormed(Served::says(command)?, &add, calls.min(30))
         }),
         Contender::new("mcp-proxy", Kind::Native, || {
-            let echo = Ask::call("bench/echo", json!({"n": 1}));
+            let echo = Ask::call("bench/echo", json!({"n": 1})).at("/");
             stormed(proxy(place)?, &echo, calls)
         }),
         Contender::cannot("mcpgraph", Kind::Scripted, "serves standard streams only"),

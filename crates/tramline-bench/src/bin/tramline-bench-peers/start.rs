@@ -60,7 +60,7 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
         Contender::new("mcp-proxy (HTTP)", Kind::Native, || {
             let began = Instant::now();
             let served = proxy(place)?;
-            client(served.address, &Ask::list(), 1)?;
+            client(served.address, &Ask::list().at("/"), 1)?;
             Ok(vec![began.elapsed().as_secs_f64() * 1e3])
         }),
         Contender::cannot("langgraph", Kind::Scripted, none),

@@ -72,7 +72,7 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
         }),
         Contender::new("mcp-proxy (proxy, HTTP)", Kind::Native, || {
             let served = proxy(place)?;
-            let sleep = Ask::call("bench/sleep", json!({"ms": SLEEP_MS}));
+            let sleep = Ask::call("bench/sleep", json!({"ms": SLEEP_MS})).at("/");
             best(|| Ok(storm(served.address, &sleep, WIDTH, 1)?.took))
         }),
         Contender::cannot(
