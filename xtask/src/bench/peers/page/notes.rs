@@ -13,16 +13,26 @@ const BETWEEN: &[(u64, &str, &str)] = &[
         "the store is opened, the document read and checked and the servers' tools are known before the first answer",
     ),
     (
+        1,
+        "ahead of the compiled ones",
+        "a new database is made and synced, the document read and checked; a proxy keeps nothing and checks nothing",
+    ),
+    (
         3,
         "within 2x of the bare direct call",
-        "a call of ours is a step: it is decided, journaled, handed to the client of its server and back, where the direct call is \
-         a write and a read in one thread; `docs/decisions/0028-beside-peers-and-limits.md` has the shares",
+        "a call of ours is a step: it is decided and journaled, where the direct call is a write and a read in one thread; \
+         `docs/decisions/0029-calls-go-past-the-library.md` has what was found",
+    ),
+    (
+        4,
+        "within 1.05x of the ideal",
+        "the server of the calls starts a thread for each; made directly they take as long",
     ),
     (
         6,
         "at most 1.5x a disk sync",
-        "a commit writes whole pages of the database where the bare append writes one record, and is handed to the thread that \
-         writes and back; `docs/decisions/0028-beside-peers-and-limits.md` has the counts",
+        "a commit writes whole pages of the database where the bare append writes one record, and the log of a database that is new \
+         grows with every commit; `docs/decisions/0028-beside-peers-and-limits.md` has the counts",
     ),
     (
         6,
@@ -39,6 +49,16 @@ const BETWEEN: &[(u64, &str, &str)] = &[
         8,
         "at least 10x any scripted peer",
         "each call of ours is a durable run, the peers keep nothing; `docs/decisions/0028-beside-peers-and-limits.md` has the shares",
+    ),
+    (
+        8,
+        "ahead of the compiled ones",
+        "each call of ours is a durable run, a proxy keeps nothing; `docs/decisions/0028-beside-peers-and-limits.md` has the shares",
+    ),
+    (
+        8,
+        "lower than every peer",
+        "each call of ours waits for the disk, a proxy's does not",
     ),
 ];
 
