@@ -1,5 +1,6 @@
 //! Fakes for the seams, and the contract suites that every implementation passes.
 
+mod counted;
 pub mod embedder_contract;
 pub mod fake_embedder;
 pub mod fake_model;
@@ -11,6 +12,7 @@ mod sealer_contract;
 mod store_contract;
 pub mod tools_contract;
 
+pub use counted::Counted;
 pub use embedder_contract::embedder_contract;
 pub use fake_embedder::FakeEmbedder;
 pub use fake_model::ScriptedModel;

@@ -10,16 +10,16 @@
 )]
 
 use anyhow::{Context, Result, bail, ensure};
-use counted::{Bare, Counted};
+use bare::Bare;
 use report::{Aim, Report};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 use tramline::engine::loop_runner::{LoopRunner, Request};
 use tramline::engine::{Engine, Options};
 use tramline::store::Sqlite;
+use tramline_engine::testing::Counted;
 
-mod counted;
+mod bare;
 #[path = "../../report.rs"]
 mod report;
 mod seams;
@@ -56,12 +56,9 @@ fn main() -> Result<()> {
 
 async fn measure(report: &mut Report) -> Result<()> {
     let dir = tempfile::tempdir()?;
-    let (store, durable) = Counted::new(Sqlite::open(&dir.path().join("data"))?);
-    let engine = Engine::new(
-        Arc::new(store),
-        Arc::new(seams::Nothing::new()),
-        Options::default(),
-    );
+    let store = Arc::new(Counted::new(Sqlite::open(&dir.path().join("data"))?));
+    let durable = Arc::clone(&store);
+    let engine = Engine::new(store, Arc::new(seams::Nothing::new()), Options::default());
     let runner = LoopRunner::new(engine.clone()).with_model(Arc::new(seams::AtOnce));
     let mut bare = Bare::new(dir.path())?;
     let (mut times, mut syncs) = (Vec::new(), Vec::new());
@@ -116,7 +113,7 @@ async fn measure(report: &mut Report) -> Result<()> {
     );
     report.add(
         "writes of a request that wait for the disk",
-        durable.load(Ordering::Relaxed) as f64 / LATE as f64,
+        durable.synced() as f64 / LATE as f64,
         "",
         Aim::Under(1.1),
     );
