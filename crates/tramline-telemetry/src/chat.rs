@@ -1,7 +1,8 @@
 //! A model that tells of each time it is asked.
 
+use crate::ids;
+use crate::otlp::Kind;
 use crate::watch::{Watch, error_type};
-use crate::{ids, metrics};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::Instant;
@@ -31,20 +32,19 @@ impl Model for Told {
             .as_ref()
             .err()
             .map(|failure| error_type(failure.kind));
-        let values = metrics::labels(["chat", &name, kind.unwrap_or_default()]);
-        self.watch.metrics.chats.took(values, began.elapsed());
+        let metrics = &self.watch.metrics;
+        let values = ["chat", &name, kind.unwrap_or_default()];
+        metrics.chats.took(&values, began.elapsed());
         let tokens = answer.as_ref().map_or(0, |answer| answer.tokens);
-        let values = metrics::labels([&name]);
-        self.watch.metrics.tokens.add(values, tokens);
+        metrics.tokens.add(&[&name], tokens);
         tracing::debug!(target: "tramline::model", model = %name, tokens, error = kind, "asked");
         let place = self.watch.place_among(upstream.as_ref());
         if place.sampled {
-            let title = format!("chat {name}");
-            let within = place.within;
-            let mut span = place.span(ids::by_chance(), within, title, began_ms, clock::now_ms());
-            span.kind = crate::span::Kind::Client;
+            let span = place.span(ids::by_chance(), place.within);
+            let mut span = span.during(began_ms, clock::now_ms());
+            span.named(Kind::Client, "chat", &name);
             span.text("gen_ai.operation.name", "chat");
-            span.text("gen_ai.request.model", name);
+            span.text("gen_ai.request.model", &name);
             if let Some(provider) = self.provider {
                 span.text("gen_ai.provider.name", provider);
             }

@@ -6,9 +6,8 @@
 mod post;
 
 use crate::metrics::Metrics;
-use crate::otlp::{self, Resource};
+use crate::otlp::{self, Message, Resource, Span};
 use crate::settings::{Pushed, Receiver, Settings, Traces};
-use crate::span::Span;
 use post::{Post, Went};
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -42,10 +41,20 @@ struct Shared {
 
 #[derive(Default)]
 struct Queue {
-    spans: VecDeque<Span>,
+    /// What is sent together, all but the last of them full.
+    batches: VecDeque<Batch>,
+    /// How many spans there are in all.
+    spans: usize,
     closing: bool,
     /// Whether nobody sends any more.
     over: bool,
+}
+
+/// Spans as they are sent, one behind the other.
+#[derive(Default)]
+struct Batch {
+    written: Message,
+    spans: usize,
 }
 
 /// What the thread works with.
@@ -103,15 +112,14 @@ impl Exporter {
     }
 
     /// Queues a span; one too many is dropped and counted.
-    pub(crate) fn push(&self, span: Span) {
+    pub(crate) fn push(&self, span: &Span) {
         let mut queue = self.shared.queue();
-        if queue.closing || queue.spans.len() >= self.shared.most {
+        if queue.closing || queue.spans >= self.shared.most {
             drop(queue);
             self.shared.dropped(1);
             return;
         }
-        queue.spans.push_back(span);
-        if queue.spans.len() == self.shared.batch {
+        if queue.put(span, self.shared.batch) {
             self.shared.word.notify_one();
         }
     }
@@ -140,13 +148,34 @@ impl Drop for Exporter {
     }
 }
 
+impl Queue {
+    /// Takes a span in. True if that made the first batch full.
+    fn put(&mut self, span: &Span, full: usize) -> bool {
+        self.spans += 1;
+        let batch = match self.batches.back_mut().filter(|last| last.spans < full) {
+            Some(last) => last,
+            None => self.batches.push_back_mut(Batch::default()),
+        };
+        span.write_behind(&mut batch.written);
+        batch.spans += 1;
+        self.spans == full
+    }
+
+    /// Takes out what is sent next.
+    fn take(&mut self) -> Batch {
+        let batch = self.batches.pop_front().unwrap_or_default();
+        self.spans -= batch.spans;
+        batch
+    }
+}
+
 impl Shared {
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn dropped(&self, spans: usize) {
-        self.metrics.dropped.add(Vec::new(), spans as u64);
+        self.metrics.dropped.add(&[], spans as u64);
     }
 
     fn is_closing(&self) -> bool {
@@ -162,9 +191,9 @@ impl Sender {
             .as_ref()
             .map(|pushed| Instant::now() + pushed.every);
         loop {
-            let (spans, closing, rest) = self.gather(delay, push_at);
-            if !spans.is_empty() {
-                self.export(&spans);
+            let (batch, closing, rest) = self.gather(delay, push_at);
+            if batch.spans > 0 {
+                self.export(&batch);
             }
             if push_at.is_some_and(|at| at <= Instant::now() || closing) {
                 self.push();
@@ -180,31 +209,29 @@ impl Sender {
     }
 
     /// Waits for a batch, for the time that spans wait, or for the end.
-    fn gather(&self, delay: Duration, push_at: Option<Instant>) -> (Vec<Span>, bool, usize) {
+    fn gather(&self, delay: Duration, push_at: Option<Instant>) -> (Batch, bool, usize) {
         let until = Instant::now() + delay;
         let until = push_at.map_or(until, |at| at.min(until));
         let mut queue = self.shared.queue();
         loop {
             let left = until.saturating_duration_since(Instant::now());
-            let full = self.shared.batch > 0 && queue.spans.len() >= self.shared.batch;
+            let full = self.shared.batch > 0 && queue.spans >= self.shared.batch;
             if queue.closing || full || left.is_zero() {
-                let batch = queue.spans.len().min(self.shared.batch);
-                let spans: Vec<_> = queue.spans.drain(..batch).collect();
-                return (spans, queue.closing, queue.spans.len());
+                return (queue.take(), queue.closing, queue.spans);
             }
             let waited = self.shared.word.wait_timeout(queue, left);
             queue = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
-    fn export(&mut self, spans: &[Span]) {
+    fn export(&mut self, batch: &Batch) {
         let Some(traces) = &self.traces else {
             return;
         };
-        let body = otlp::spans(&self.resource, spans);
+        let body = otlp::spans(&self.resource, &batch.written);
         let (to, patience) = (traces.to.clone(), traces.patience);
         if self.send(&to, body, patience) != Went::Arrived {
-            self.shared.dropped(spans.len());
+            self.shared.dropped(batch.spans);
         }
     }
 

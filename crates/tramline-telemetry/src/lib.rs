@@ -11,7 +11,6 @@ mod logs;
 mod metrics;
 mod otlp;
 mod settings;
-mod span;
 mod watch;
 
 pub use export::Say;

@@ -10,7 +10,6 @@ pub(crate) use family::{Cell, Family, Shape};
 pub(crate) use text::text;
 
 use std::time::Duration;
-use tramline_core::Str;
 
 /// The bounds of durations that the conventions recommend, in seconds.
 const SECONDS: &[f64] = &[
@@ -144,9 +143,4 @@ impl Metrics {
 /// Milliseconds of a journal as a duration; what ran backwards took no time.
 pub(crate) fn between(began_ms: i64, ended_ms: i64) -> Duration {
     Duration::from_millis(u64::try_from(ended_ms - began_ms).unwrap_or_default())
-}
-
-/// Label values.
-pub(crate) fn labels<const N: usize>(values: [&str; N]) -> Vec<Str> {
-    values.into_iter().map(Str::from).collect()
 }

@@ -4,14 +4,13 @@
 //! generator and a runtime for it would be more code than this, and a dozen crates.
 
 mod metrics;
-mod trace;
+mod span;
 mod wire;
 
 pub(crate) use metrics::metrics;
-pub(crate) use trace::spans;
+pub(crate) use span::{Kind, Span, TEXT_BYTES_MAX, cut, spans};
 
-use crate::span::Attribute;
-use wire::Message;
+pub(crate) use wire::Message;
 
 /// Who we are, in front of everything that is sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,31 +19,38 @@ pub(crate) struct Resource(pub(crate) Vec<(String, String)>);
 /// Where spans and metrics come from.
 const SCOPE: &str = "tramline";
 
-fn resource(resource: &Resource) -> Message {
-    let mut message = Message::default();
-    for (name, text) in &resource.0 {
-        let value = Attribute::Text(text.as_str().into());
-        message.message(1, &attribute(name, &value));
-    }
-    message
+/// The request of either kind: who we are, and what `write` says.
+fn request(from: &Resource, write: impl FnOnce(&mut Message)) -> Vec<u8> {
+    let mut request = Message::default();
+    request.message(1, |of_resource| {
+        of_resource.message(1, |resource| {
+            for (name, text) in &from.0 {
+                attribute_text(resource, 1, name, text);
+            }
+        });
+        of_resource.message(2, |scoped| {
+            scoped.message(1, |scope| {
+                scope.text(1, SCOPE);
+                scope.text(2, env!("CARGO_PKG_VERSION"));
+            });
+            write(scoped);
+        });
+    });
+    request.into_bytes()
 }
 
-fn scope() -> Message {
-    let mut message = Message::default();
-    message.text(1, SCOPE);
-    message.text(2, env!("CARGO_PKG_VERSION"));
-    message
+/// `KeyValue { key = 1, value = 2 }`, `AnyValue { string_value = 1 }`.
+fn attribute_text(message: &mut Message, field: u64, name: &str, text: &str) {
+    message.message(field, |pair| {
+        pair.text(1, name);
+        pair.message(2, |any| any.text_even_empty(1, text));
+    });
 }
 
-/// `KeyValue { key = 1, value = 2 }`, `AnyValue { string_value = 1, int_value = 3 }`.
-fn attribute(name: &str, value: &Attribute) -> Message {
-    let mut any = Message::default();
-    match value {
-        Attribute::Text(text) => any.text_even_empty(1, text),
-        Attribute::Number(number) => any.number_even_zero(3, *number as u64),
-    }
-    let mut message = Message::default();
-    message.text(1, name);
-    message.message(2, &any);
-    message
+/// `KeyValue { key = 1, value = 2 }`, `AnyValue { int_value = 3 }`.
+fn attribute_number(message: &mut Message, field: u64, name: &str, number: i64) {
+    message.message(field, |pair| {
+        pair.text(1, name);
+        pair.message(2, |any| any.number_even_zero(3, number as u64));
+    });
 }

@@ -13,9 +13,10 @@ mod tell;
 pub(crate) use tell::error_type;
 
 use crate::export::Exporter;
-use crate::metrics::{Metrics, between, labels};
+use crate::ids::Ids;
+use crate::metrics::{Metrics, between};
+use crate::otlp::{Kind, Span};
 use crate::settings::{HandedOn, Sampler, Settings};
-use crate::span::{Attribute, Kind, Span};
 use crate::{Redact, Surroundings, ids};
 use open::Runs;
 use std::sync::Arc;
@@ -56,6 +57,13 @@ pub(crate) struct Place {
     pub(crate) sampled: bool,
 }
 
+/// A run that something is told of, and where it stands.
+struct Scene<'a> {
+    run: &'a Run,
+    ids: Ids<'a>,
+    place: Place,
+}
+
 impl Watch {
     pub(crate) fn new(
         settings: &Settings,
@@ -90,8 +98,8 @@ impl Watch {
     }
 
     /// Where something stands that this run id and this caller name.
-    fn place(&self, run: &tramline_core::ids::RunId, upstream: Option<&Upstream>) -> Place {
-        let trace = upstream.map_or_else(|| ids::trace(run), |it| it.trace);
+    fn place(&self, ids: Ids<'_>, upstream: Option<&Upstream>) -> Place {
+        let trace = upstream.map_or_else(|| ids.trace(), |it| it.trace);
         self.placed(trace, upstream)
     }
 
@@ -104,13 +112,15 @@ impl Watch {
         }
     }
 
-    fn place_of(&self, run: &Run) -> Place {
-        self.place(&run.id, run.started.upstream.as_deref())
+    fn scene<'a>(&self, run: &'a Run) -> Scene<'a> {
+        let ids = Ids::of(&run.id);
+        let place = self.place(ids, run.started.upstream.as_deref());
+        Scene { run, ids, place }
     }
 
     pub(crate) fn push(&self, span: Span) {
         if let Some(exporter) = &self.exporter {
-            exporter.push(span);
+            exporter.push(&span);
         }
     }
 
@@ -137,35 +147,17 @@ impl Watch {
 }
 
 impl Place {
-    pub(crate) fn span(
-        &self,
-        id: u64,
-        parent: Option<u64>,
-        name: String,
-        began_ms: i64,
-        ended_ms: i64,
-    ) -> Span {
-        Span {
-            trace: self.trace,
-            id,
-            parent,
-            state: self.state.clone(),
-            name,
-            kind: Kind::Internal,
-            began_ms,
-            ended_ms,
-            attributes: Vec::with_capacity(8),
-            error: None,
-        }
+    pub(crate) fn span(&self, id: u64, parent: Option<u64>) -> Span {
+        Span::new(self.trace, id, parent, self.state.as_deref())
     }
 }
 
 impl Observer for Watch {
     fn saw(&self, run: &Run, entries: &[Entry]) {
-        let place = self.place_of(run);
+        let scene = self.scene(run);
         self.runs.with(&run.id, |begun| {
             for entry in entries {
-                self.tell(run, &place, begun, entry);
+                self.tell(&scene, begun, entry);
                 begun.apply(entry, self.content);
             }
         });
@@ -202,28 +194,25 @@ impl Observer for Watch {
             | Action::Exit => false,
         };
         let upstream = run.started.upstream.as_deref();
-        let place = self.place_of(run);
+        let Scene { ids, place, .. } = self.scene(run);
         match calls_workflow {
             // The run of a workflow that is called stands for the call, and is ours whatever is told
             // to others.
-            true => self.below(place, ids::step(&run.id, step), upstream),
-            false => {
-                let span = ids::attempt(&run.id, step, attempt);
-                self.handed_on(place, span, upstream)
-            }
+            true => self.below(place, ids.step(step), upstream),
+            false => self.handed_on(place, ids.attempt(step, attempt), upstream),
         }
     }
 
     fn beneath_walk(&self, walk: &Walk, call: u32) -> Option<Upstream> {
-        let span = ids::attempt(&walk.id, call, 1);
+        let ids = Ids::of(&walk.id);
         let called = walk.open.get(&call);
         let upstream = called.and_then(|called| called.upstream.as_deref());
-        self.handed_on(self.place(&walk.id, upstream), span, upstream)
+        self.handed_on(self.place(ids, upstream), ids.attempt(call, 1), upstream)
     }
 
     fn appended(&self, took: Duration, failed: bool) {
         let outcome = if failed { "failed" } else { "durable" };
-        self.metrics.appends.took(labels([outcome]), took);
+        self.metrics.appends.took(&[outcome], took);
     }
 
     fn driving(&self, runs: usize) {
@@ -248,24 +237,20 @@ impl Observer for Watch {
         if !thought.span.sampled {
             return;
         }
-        let mut span = Span {
-            trace: thought.span.trace,
-            id: thought.span.span,
-            parent: thought.within.map(|it| it.span),
-            state: thought.span.state.clone(),
-            name: format!("plan {AGENT}"),
-            kind: Kind::Internal,
-            began_ms: thought.began_ms,
-            ended_ms: now_ms,
-            attributes: Vec::new(),
-            error: thought.failure.map(|says| self.says(says)),
-        };
+        let Upstream {
+            trace, span, state, ..
+        } = thought.span;
+        let within = thought.within.map(|it| it.span);
+        let span = Span::new(*trace, *span, within, state.as_deref());
+        let mut span = span.during(thought.began_ms, now_ms);
+        span.named(Kind::Internal, "plan", AGENT);
         span.text("gen_ai.operation.name", "plan");
         span.text("gen_ai.agent.name", AGENT);
         span.text("tramline.planner", thought.by);
         span.number("tramline.tokens", thought.tokens);
-        if thought.failure.is_some() {
+        if let Some(says) = thought.failure {
             span.text("error.type", "no_plan");
+            span.failed(&(self.redact)(says));
         }
         self.push(span);
     }
@@ -281,6 +266,5 @@ fn is_last(entry: &Entry) -> bool {
 
 /// Adds what every span of a run says.
 fn of_run(span: &mut Span, run: &tramline_core::ids::RunId) {
-    let id = Attribute::Text(run.as_str().into());
-    span.attributes.push(("tramline.run.id", id));
+    span.text("tramline.run.id", run.as_str());
 }

@@ -1,23 +1,14 @@
 //! A queue that is full, and a receiver that comes back.
 
 use super::*;
-use crate::span::Kind;
+use crate::otlp::Kind;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 
 fn span() -> Span {
-    Span {
-        trace: 1,
-        id: 1,
-        parent: None,
-        state: None,
-        name: "x".to_owned(),
-        kind: Kind::Internal,
-        began_ms: 1,
-        ended_ms: 2,
-        attributes: Vec::new(),
-        error: None,
-    }
+    let mut span = Span::new(1, 1, None, None).during(1, 2);
+    span.named(Kind::Internal, "x", "y");
+    span
 }
 
 fn settings(port: u16, queue: &str) -> Settings {
@@ -58,7 +49,7 @@ async fn a_full_queue_drops_and_counts() {
     }
     let exporter = Exporter::open(&settings, &metrics, say).unwrap();
     for _ in 0..10 {
-        exporter.push(span());
+        exporter.push(&span());
     }
     assert_eq!(dropped(&metrics), 6);
     exporter.close().await;
@@ -88,7 +79,7 @@ async fn a_receiver_that_is_busy_is_asked_again() {
         traces.batch = 1;
     }
     let exporter = Exporter::open(&settings, &metrics, say).unwrap();
-    exporter.push(span());
+    exporter.push(&span());
     tokio::task::spawn_blocking(|| answers.join().unwrap())
         .await
         .unwrap();

@@ -1,6 +1,6 @@
 //! One metric with all its series.
 
-use std::collections::BTreeMap;
+use hashbrown::{Equivalent, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tramline_core::Str;
@@ -28,7 +28,7 @@ pub(crate) struct Family {
     pub(crate) help: &'static str,
     pub(crate) labels: &'static [&'static str],
     pub(crate) shape: Shape,
-    series: Mutex<BTreeMap<Vec<Str>, Cell>>,
+    series: Mutex<HashMap<Vec<Str>, Cell>>,
 }
 
 /// One series.
@@ -40,6 +40,16 @@ pub(crate) struct Cell {
     pub(crate) sum: f64,
     /// How many times fell between two bounds, the last beyond all of them.
     pub(crate) buckets: Vec<u64>,
+}
+
+/// Labels that a series is looked up by: those who count make no copies.
+#[derive(Hash)]
+struct Labels<'a>(&'a [&'a str]);
+
+impl Equivalent<Vec<Str>> for Labels<'_> {
+    fn equivalent(&self, key: &Vec<Str>) -> bool {
+        self.0.iter().eq(key.iter())
+    }
 }
 
 impl Family {
@@ -59,23 +69,23 @@ impl Family {
         };
         if labels.is_empty() {
             // What cannot be told apart is there from the start, as 0.
-            family.change(Vec::new(), |_| ());
+            family.change(&[], |_| ());
         }
         family
     }
 
     /// Counts some more.
-    pub(crate) fn add(&self, labels: Vec<Str>, more: u64) {
+    pub(crate) fn add(&self, labels: &[&str], more: u64) {
         self.change(labels, |cell| cell.count += more);
     }
 
     /// Says how many there are.
     pub(crate) fn set(&self, now: u64) {
-        self.change(Vec::new(), |cell| cell.count = now);
+        self.change(&[], |cell| cell.count = now);
     }
 
     /// Takes a time.
-    pub(crate) fn took(&self, labels: Vec<Str>, took: Duration) {
+    pub(crate) fn took(&self, labels: &[&str], took: Duration) {
         let Shape::Times(bounds) = self.shape else {
             return;
         };
@@ -89,23 +99,27 @@ impl Family {
         });
     }
 
-    fn change(&self, labels: Vec<Str>, change: impl FnOnce(&mut Cell)) {
+    fn change(&self, labels: &[&str], change: impl FnOnce(&mut Cell)) {
         let mut all = self.series();
-        let full = all.len() >= SERIES_MAX && !all.contains_key(&labels);
-        let labels = match full {
+        if let Some(cell) = all.get_mut(&Labels(labels)) {
+            return change(cell);
+        }
+        let labels = match all.len() >= SERIES_MAX {
             true => self.labels.iter().map(|_| OTHER.into()).collect(),
-            false => labels,
+            false => labels.iter().copied().map(Str::from).collect(),
         };
         change(all.entry(labels).or_default());
     }
 
-    /// Every series as it stands.
+    /// Every series as it stands, in the order of their labels.
     pub(crate) fn read(&self) -> Vec<(Vec<Str>, Cell)> {
         let all = self.series();
-        all.iter().map(|(k, v)| (k.clone(), v.clone())).collect()
+        let mut read: Vec<_> = all.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
+        read.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+        read
     }
 
-    fn series(&self) -> MutexGuard<'_, BTreeMap<Vec<Str>, Cell>> {
+    fn series(&self) -> MutexGuard<'_, HashMap<Vec<Str>, Cell>> {
         self.series.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -118,7 +132,7 @@ mod tests {
     fn a_metric_has_an_end_to_its_series() {
         let family = Family::new("x", "y", &["l"], Shape::Count);
         for number in 0..SERIES_MAX + 10 {
-            family.add(vec![number.to_string().into()], 1);
+            family.add(&[&number.to_string()], 1);
         }
         let read = family.read();
         assert_eq!(read.len(), SERIES_MAX + 1);
@@ -130,7 +144,7 @@ mod tests {
     fn a_time_on_a_bound_is_up_to_it() {
         let family = Family::new("x", "y", &[], Shape::Times(&[0.1, 1.0]));
         for ms in [100, 101, 5_000] {
-            family.took(Vec::new(), Duration::from_millis(ms));
+            family.took(&[], Duration::from_millis(ms));
         }
         assert_eq!(family.read()[0].1.buckets, [1, 1, 1]);
     }

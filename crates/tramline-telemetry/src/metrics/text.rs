@@ -80,16 +80,15 @@ fn braced(labels: &[String], bound: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::labels;
     use std::time::Duration;
 
     #[test]
     fn names_labels_and_bounds_are_spelt_as_prometheus_does() {
         let metrics = Metrics::new();
         let took = Duration::from_millis(15);
-        let values = labels(["tools/call", "say \"hi\"", "pipe", "s", ""]);
-        metrics.calls.took(values, took);
-        metrics.ended.add(labels(["completed"]), 2);
+        let values = ["tools/call", "say \"hi\"", "pipe", "s", ""];
+        metrics.calls.took(&values, took);
+        metrics.ended.add(&["completed"], 2);
         let text = text(&metrics);
         let line = |line: &str| assert!(text.lines().any(|it| it == line), "{line}\n{text}");
         line("# TYPE mcp_client_operation_duration_seconds histogram");

@@ -1,9 +1,8 @@
 //! Metrics as `ExportMetricsServiceRequest`, cumulative since we began.
 
 use super::wire::Message;
-use super::{Resource, attribute, resource, scope};
+use super::{Resource, attribute_text, request};
 use crate::metrics::{Cell, Family, Metrics, Shape};
-use crate::span::Attribute;
 use tramline_core::Str;
 
 /// `AGGREGATION_TEMPORALITY_CUMULATIVE`.
@@ -11,50 +10,51 @@ const CUMULATIVE: u64 = 2;
 
 /// The request that exports these metrics, from and to these moments in nanoseconds.
 pub(crate) fn metrics(from: &Resource, metrics: &Metrics, began: u64, now: u64) -> Vec<u8> {
-    let mut scoped = Message::default();
-    scoped.message(1, &scope());
-    for family in metrics.all() {
-        let series = family.read();
-        if !series.is_empty() {
-            scoped.message(2, &one(family, &series, began, now));
+    request(from, |scoped| {
+        for family in metrics.all() {
+            let series = family.read();
+            if !series.is_empty() {
+                scoped.message(2, |message| one(message, family, &series, began, now));
+            }
         }
-    }
-    let mut of_resource = Message::default();
-    of_resource.message(1, &resource(from));
-    of_resource.message(2, &scoped);
-    let mut request = Message::default();
-    request.message(1, &of_resource);
-    request.into_bytes()
+    })
 }
 
-fn one(family: &Family, series: &[(Vec<Str>, Cell)], began: u64, now: u64) -> Message {
-    let mut data = Message::default();
-    for (values, cell) in series {
-        data.message(1, &point(family, values, cell, began, now));
-    }
+fn one(message: &mut Message, family: &Family, series: &[(Vec<Str>, Cell)], began: u64, now: u64) {
     let (field, unit) = match family.shape {
         Shape::Gauge => (5, "1"),
-        Shape::Count => {
-            data.number(2, CUMULATIVE);
-            data.number(3, 1);
-            (7, "1")
-        }
-        Shape::Times(_) => {
-            data.number(2, CUMULATIVE);
-            (9, "s")
-        }
+        Shape::Count => (7, "1"),
+        Shape::Times(_) => (9, "s"),
     };
-    let mut message = Message::default();
     message.text(1, family.name);
     message.text(2, family.help);
     message.text(3, unit);
-    message.message(field, &data);
-    message
+    message.message(field, |data| {
+        for (values, cell) in series {
+            data.message(1, |message| {
+                point(message, family, values, cell, began, now)
+            });
+        }
+        match family.shape {
+            Shape::Gauge => {}
+            Shape::Count => {
+                data.number(2, CUMULATIVE);
+                data.number(3, 1);
+            }
+            Shape::Times(_) => data.number(2, CUMULATIVE),
+        }
+    });
 }
 
 /// A `NumberDataPoint` or a `HistogramDataPoint`, which number their fields differently.
-fn point(family: &Family, values: &[Str], cell: &Cell, began: u64, now: u64) -> Message {
-    let mut message = Message::default();
+fn point(
+    message: &mut Message,
+    family: &Family,
+    values: &[Str],
+    cell: &Cell,
+    began: u64,
+    now: u64,
+) {
     message.fixed(2, began);
     message.fixed(3, now);
     let attributes = match family.shape {
@@ -82,9 +82,7 @@ fn point(family: &Family, values: &[Str], cell: &Cell, began: u64, now: u64) -> 
     };
     for (name, value) in family.labels.iter().zip(values) {
         if !value.is_empty() {
-            let value = Attribute::Text(value.clone());
-            message.message(attributes, &attribute(name, &value));
+            attribute_text(message, attributes, name, value);
         }
     }
-    message
 }

@@ -2,7 +2,7 @@
 
 /// A message under construction.
 #[derive(Default)]
-pub(super) struct Message(Vec<u8>);
+pub(crate) struct Message(Vec<u8>);
 
 const VARINT: u64 = 0;
 const FIXED64: u64 = 1;
@@ -10,7 +10,16 @@ const BYTES: u64 = 2;
 const FIXED32: u64 = 5;
 
 impl Message {
-    pub(super) fn into_bytes(self) -> Vec<u8> {
+    /// A message with room for so many bytes.
+    pub(crate) fn with_capacity(bytes: usize) -> Self {
+        Self(Vec::with_capacity(bytes))
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.0
     }
 
@@ -27,55 +36,82 @@ impl Message {
     }
 
     /// A number; what is 0 need not be said.
-    pub(super) fn number(&mut self, field: u64, value: u64) {
+    pub(crate) fn number(&mut self, field: u64, value: u64) {
         if value != 0 {
             self.number_even_zero(field, value);
         }
     }
 
     /// A number that counts by being there.
-    pub(super) fn number_even_zero(&mut self, field: u64, value: u64) {
+    pub(crate) fn number_even_zero(&mut self, field: u64, value: u64) {
         self.tag(field, VARINT);
         self.varint(value);
     }
 
     /// Eight bytes.
-    pub(super) fn fixed(&mut self, field: u64, value: u64) {
+    pub(crate) fn fixed(&mut self, field: u64, value: u64) {
         self.tag(field, FIXED64);
         self.0.extend(value.to_le_bytes());
     }
 
     /// Four bytes.
-    pub(super) fn fixed32(&mut self, field: u64, value: u32) {
+    pub(crate) fn fixed32(&mut self, field: u64, value: u32) {
         self.tag(field, FIXED32);
         self.0.extend(value.to_le_bytes());
     }
 
     /// A floating number.
-    pub(super) fn float(&mut self, field: u64, value: f64) {
+    pub(crate) fn float(&mut self, field: u64, value: f64) {
         self.fixed(field, value.to_bits());
     }
 
-    pub(super) fn bytes(&mut self, field: u64, bytes: &[u8]) {
+    pub(crate) fn bytes(&mut self, field: u64, bytes: &[u8]) {
         self.tag(field, BYTES);
         self.varint(bytes.len() as u64);
         self.0.extend_from_slice(bytes);
     }
 
     /// A text; an empty one need not be said.
-    pub(super) fn text(&mut self, field: u64, text: &str) {
+    pub(crate) fn text(&mut self, field: u64, text: &str) {
         if !text.is_empty() {
             self.text_even_empty(field, text);
         }
     }
 
     /// A text that counts by being there.
-    pub(super) fn text_even_empty(&mut self, field: u64, text: &str) {
+    pub(crate) fn text_even_empty(&mut self, field: u64, text: &str) {
         self.bytes(field, text.as_bytes());
     }
 
-    pub(super) fn message(&mut self, field: u64, message: &Self) {
-        self.bytes(field, &message.0);
+    /// A text made of two words.
+    pub(crate) fn words(&mut self, field: u64, [first, second]: [&str; 2]) {
+        self.tag(field, BYTES);
+        self.varint((first.len() + 1 + second.len()) as u64);
+        self.0.extend_from_slice(first.as_bytes());
+        self.0.push(b' ');
+        self.0.extend_from_slice(second.as_bytes());
+    }
+
+    /// Fields that are written already, such as spans one after the other.
+    pub(crate) fn written(&mut self, fields: &[u8]) {
+        self.0.extend_from_slice(fields);
+    }
+
+    /// A message within this one, written in place: most are so short that one byte tells their
+    /// length, and what is longer is moved on to make room.
+    pub(crate) fn message(&mut self, field: u64, write: impl FnOnce(&mut Self)) {
+        self.tag(field, BYTES);
+        let at = self.0.len();
+        self.0.push(0);
+        write(self);
+        let length = self.0.len() - at - 1;
+        if length < 0x80 {
+            self.0[at] = length as u8;
+            return;
+        }
+        let mut told = Self::default();
+        told.varint(length as u64);
+        self.0.splice(at..=at, told.0);
     }
 }
 
@@ -85,16 +121,25 @@ mod tests {
 
     #[test]
     fn fields_are_written_as_protobuf_says() {
-        let mut inner = Message::default();
-        inner.text(1, "hé");
         let mut message = Message::default();
         message.number(1, 300);
         message.number(2, 0);
         message.fixed(3, 1);
-        message.message(4, &inner);
+        message.message(4, |inner| inner.text(1, "hé"));
         let expected = [
             0x08, 0xac, 0x02, 0x19, 1, 0, 0, 0, 0, 0, 0, 0, 0x22, 5, 0x0a, 3, b'h', 0xc3, 0xa9,
         ];
         assert_eq!(message.into_bytes(), expected);
+    }
+
+    #[test]
+    fn a_long_message_within_another_tells_its_length() {
+        let text = "x".repeat(300);
+        let mut message = Message::default();
+        message.message(1, |inner| inner.text(2, &text));
+        message.words(3, ["a", "b"]);
+        let bytes = message.into_bytes();
+        assert_eq!(bytes[..6], [0x0a, 0xaf, 0x02, 0x12, 0xac, 0x02]);
+        assert_eq!(bytes[306..], [0x1a, 3, b'a', b' ', b'b']);
     }
 }

@@ -3,8 +3,9 @@
 //! A conversation has no end that could be told, so its calls stand side by side: in the trace of
 //! whoever asked for them, else in one of the conversation's own.
 
+use super::steps::Called;
 use super::{Watch, of_run};
-use crate::ids;
+use crate::ids::Ids;
 use tramline_core::journal::{Entry, Event, ToolAnswered};
 use tramline_core::navigate::Walk;
 
@@ -51,15 +52,20 @@ impl Watch {
         let Some(tool) = &open.tool else {
             return;
         };
-        let place = self.place(&walk.id, open.upstream.as_deref());
+        let ids = Ids::of(&walk.id);
+        let place = self.place(ids, open.upstream.as_deref());
         let came = match &answered.failure {
             None => Ok(&answered.output),
             Some(failure) => Err(failure),
         };
-        let id = ids::attempt(&walk.id, answered.call, 1);
-        let since_ms = open.since_ms;
-        let span = place.span(id, place.within, String::new(), since_ms, at_ms);
-        if let Some(mut span) = self.call(&place, span, tool, &open.arguments, &came) {
+        let called = Called {
+            id: ids.attempt(answered.call, 1),
+            within: place.within,
+            tool,
+            arguments: &open.arguments,
+            during_ms: (open.since_ms, at_ms),
+        };
+        if let Some(mut span) = self.call(&place, &called, &came) {
             of_run(&mut span, &walk.id);
             self.push(span);
         }

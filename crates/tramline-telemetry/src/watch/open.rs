@@ -141,10 +141,11 @@ impl Runs {
     /// Does something with what has begun in a run.
     pub(super) fn with<T>(&self, run: &RunId, work: impl FnOnce(&mut Begun) -> T) -> T {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !kept.runs.contains_key(run) {
-            kept.make_room();
-            kept.order.push_back(run.clone());
+        if let Some(begun) = kept.runs.get_mut(run) {
+            return work(begun);
         }
+        kept.make_room();
+        kept.order.push_back(run.clone());
         work(kept.runs.entry(run.clone()).or_default())
     }
 

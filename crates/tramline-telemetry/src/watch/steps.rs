@@ -2,46 +2,51 @@
 
 use super::open::{Begun, Step};
 use super::tell::error_type;
-use super::{Place, Watch, of_run};
-use crate::ids;
-use crate::metrics::{between, labels};
-use crate::span::{Kind, Span, TEXT_BYTES_MAX, cut};
+use super::{Place, Scene, Watch, of_run};
+use crate::metrics::between;
+use crate::otlp::{Kind, Span, TEXT_BYTES_MAX, cut};
 use tramline_core::Value;
 use tramline_core::failure::Failure;
 use tramline_core::ids::{NodeIx, StepNo, ToolName};
-use tramline_core::run::Run;
 use tramline_core::workflow::{Action, WORKFLOW_SERVER};
 
 /// What a step or an attempt came to.
 pub(super) type Came<'a> = Result<&'a Value, &'a Failure>;
 
+/// A call of a tool that is over.
+pub(super) struct Called<'a> {
+    /// Its span, and the one that is within.
+    pub(super) id: u64,
+    pub(super) within: Option<u64>,
+    pub(super) tool: &'a ToolName,
+    /// What it was called with, where that is told.
+    pub(super) arguments: &'a Value,
+    /// From when until when.
+    pub(super) during_ms: (i64, i64),
+}
+
 impl Watch {
     /// The end of a step, and of the attempt that is under way.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "an event's fields, and where it happened"
-    )]
     pub(super) fn step(
         &self,
-        run: &Run,
-        place: &Place,
+        scene: &Scene<'_>,
         begun: &Begun,
-        step: StepNo,
-        node: NodeIx,
+        (step, node): (StepNo, NodeIx),
         at_ms: i64,
         came: &Came<'_>,
     ) {
+        let Scene { run, ids, place } = scene;
         let open = begun.steps.get(&step);
         if let Some(open) = open {
-            self.attempt(run, place, step, open, at_ms, came);
+            self.attempt(scene, step, open, at_ms, came);
         }
         let at = run.graph.node(node);
-        let action = action(&at.action);
+        let [action, named] = action(&at.action);
         let outcome = if came.is_ok() { "finished" } else { "failed" };
-        self.metrics.steps.add(labels([action, outcome]), 1);
+        self.metrics.steps.add(&[action, outcome], 1);
         if let Err(failure) = came {
-            let values = labels(["step", failure.kind.code()]);
-            self.metrics.failures.add(values, 1);
+            let values = ["step", failure.kind.code()];
+            self.metrics.failures.add(&values, 1);
         }
         // What only passes through is no work.
         let passes = matches!(at.action, Action::Entry | Action::Exit) && came.is_ok();
@@ -49,15 +54,16 @@ impl Watch {
             return;
         }
         let within = match open.and_then(|open| open.of) {
-            Some(item) => ids::step(&run.id, item.step),
-            None => ids::run(&run.id),
+            Some(item) => ids.step(item.step),
+            None => ids.run(),
         };
         let since_ms = open.map_or(at_ms, |open| open.since_ms);
-        let name = format!("tramline.{action} {}", at.id);
-        let id = ids::step(&run.id, step);
-        let mut span = place.span(id, Some(within), name, since_ms, at_ms);
+        let mut span = place
+            .span(ids.step(step), Some(within))
+            .during(since_ms, at_ms);
+        span.named(Kind::Internal, named, at.id.as_str());
         of_run(&mut span, &run.id);
-        span.text("tramline.node", at.id.clone());
+        span.text("tramline.node", at.id.as_str());
         span.number("tramline.step", step);
         if let Some(open) = open.filter(|open| open.attempt > 1) {
             span.number("tramline.attempts", open.attempt);
@@ -74,8 +80,7 @@ impl Watch {
     /// The end of an attempt, if one is under way and it is a call of a tool.
     pub(super) fn attempt(
         &self,
-        run: &Run,
-        place: &Place,
+        Scene { run, ids, place }: &Scene<'_>,
         step: StepNo,
         open: &Step,
         at_ms: i64,
@@ -90,57 +95,59 @@ impl Watch {
         if tool.server == WORKFLOW_SERVER {
             return;
         }
-        let id = ids::attempt(&run.id, step, open.attempt);
-        let within = Some(ids::step(&run.id, step));
-        let span = place.span(id, within, String::new(), since_ms, at_ms);
-        if let Some(mut span) = self.call(place, span, tool, &open.arguments, came) {
+        let called = Called {
+            id: ids.attempt(step, open.attempt),
+            within: Some(ids.step(step)),
+            tool,
+            arguments: &open.arguments,
+            during_ms: (since_ms, at_ms),
+        };
+        if let Some(mut span) = self.call(place, &called, came) {
             of_run(&mut span, &run.id);
-            span.text("tramline.node", run.graph.node(open.node).id.clone());
+            span.text("tramline.node", run.graph.node(open.node).id.as_str());
             span.number("tramline.attempt", open.attempt);
             self.push(span);
         }
     }
 
     /// Counts a call of a tool, and makes its span if it is recorded.
-    pub(super) fn call(
-        &self,
-        place: &Place,
-        mut span: Span,
-        tool: &ToolName,
-        arguments: &Value,
-        came: &Came<'_>,
-    ) -> Option<Span> {
+    pub(super) fn call(&self, place: &Place, called: &Called<'_>, came: &Came<'_>) -> Option<Span> {
+        let tool = called.tool;
+        let (began_ms, ended_ms) = called.during_ms;
         let transport = (self.transport)(&tool.server);
         let kind = came.err().map_or("", |failure| error_type(failure.kind));
         if let Some(transport) = transport {
-            let values = labels(["tools/call", &tool.tool, transport, &tool.server, kind]);
-            let took = between(span.began_ms, span.ended_ms);
-            self.metrics.calls.took(values, took);
+            let values = ["tools/call", &tool.tool, transport, &tool.server, kind];
+            self.metrics
+                .calls
+                .took(&values, between(began_ms, ended_ms));
         }
         if !place.sampled {
             return None;
         }
+        let mut span = place
+            .span(called.id, called.within)
+            .during(began_ms, ended_ms);
         span.text("gen_ai.operation.name", "execute_tool");
-        span.text("gen_ai.tool.name", tool.tool.clone());
-        span.text("tramline.server", tool.server.clone());
+        span.text("gen_ai.tool.name", &tool.tool);
+        span.text("tramline.server", &tool.server);
         match transport {
             Some(transport) => {
-                span.name = format!("tools/call {}", tool.tool);
-                span.kind = Kind::Client;
+                span.named(Kind::Client, "tools/call", &tool.tool);
                 span.text("mcp.method.name", "tools/call");
                 span.text("network.transport", transport);
             }
-            None => span.name = format!("execute_tool {}", tool.tool),
+            None => span.named(Kind::Internal, "execute_tool", &tool.tool),
         }
         if let Err(failure) = came {
             self.failed(&mut span, failure);
         }
         if self.content {
-            if !arguments.is_null() {
-                span.text("gen_ai.tool.call.arguments", self.shown(arguments));
+            if !called.arguments.is_null() {
+                self.shown(&mut span, "gen_ai.tool.call.arguments", called.arguments);
             }
             if let Ok(output) = came {
-                span.text("gen_ai.tool.call.result", self.shown(output));
+                self.shown(&mut span, "gen_ai.tool.call.result", output);
             }
         }
         Some(span)
@@ -150,25 +157,27 @@ impl Watch {
     pub(crate) fn failed(&self, span: &mut Span, failure: &Failure) {
         span.text("error.type", error_type(failure.kind));
         span.text("tramline.failure.code", failure.kind.code());
-        span.error = Some(self.says(&failure.message));
+        span.failed(&(self.redact)(&failure.message));
     }
 
-    fn shown(&self, value: &Value) -> String {
+    fn shown(&self, span: &mut Span, name: &'static str, value: &Value) {
         // Redacted before it is cut: half a secret would not be found.
         let text = (self.redact)(&value.to_json());
-        cut(&text, TEXT_BYTES_MAX).to_owned()
+        span.text(name, cut(&text, TEXT_BYTES_MAX));
     }
 }
 
-/// What a node does, in a word.
-fn action(action: &Action) -> &'static str {
+/// What a node does, in a word and as its steps' spans are named.
+fn action(action: &Action) -> [&'static str; 2] {
     match action {
-        Action::Entry => "entry",
-        Action::Call { tool, .. } if tool.server == WORKFLOW_SERVER => "workflow",
-        Action::Call { .. } => "call",
-        Action::Compute { .. } => "compute",
-        Action::Choose { .. } => "choose",
-        Action::Wait(_) => "wait",
-        Action::Exit => "exit",
+        Action::Entry => ["entry", "tramline.entry"],
+        Action::Call { tool, .. } if tool.server == WORKFLOW_SERVER => {
+            ["workflow", "tramline.workflow"]
+        }
+        Action::Call { .. } => ["call", "tramline.call"],
+        Action::Compute { .. } => ["compute", "tramline.compute"],
+        Action::Choose { .. } => ["choose", "tramline.choose"],
+        Action::Wait(_) => ["wait", "tramline.wait"],
+        Action::Exit => ["exit", "tramline.exit"],
     }
 }

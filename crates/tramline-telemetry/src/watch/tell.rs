@@ -1,45 +1,43 @@
 //! One event of a run, told: what span it ends, what it counts, what is said of it.
 
 use super::open::{Begun, Step};
-use super::{Place, Watch, lines, of_run};
-use crate::ids;
-use crate::metrics::{between, labels};
-use crate::span::{SAYS_BYTES_MAX, cut};
+use super::{Scene, Watch, lines, of_run};
+use crate::metrics::between;
+use crate::otlp::Kind;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::Seq;
 use tramline_core::journal::{Answer, Entry, Event, Outcome};
-use tramline_core::run::Run;
 
 impl Watch {
     /// Tells of an event. What has begun is as it was before it.
-    pub(super) fn tell(&self, run: &Run, place: &Place, begun: &Begun, entry: &Entry) {
-        lines::say(run, entry);
+    pub(super) fn tell(&self, scene: &Scene<'_>, begun: &Begun, entry: &Entry) {
+        lines::say(scene.run, entry);
+        let at_ms = entry.at_ms;
         match &entry.event {
-            Event::Started(_) => self.metrics.started.add(Vec::new(), 1),
+            Event::Started(_) => self.metrics.started.add(&[], 1),
             Event::AttemptFailed { step, failure, .. } => {
-                self.metrics.retries.add(Vec::new(), 1);
+                self.metrics.retries.add(&[], 1);
                 if let Some(open) = begun.steps.get(step) {
-                    self.attempt(run, place, *step, open, entry.at_ms, &Err(failure));
+                    self.attempt(scene, *step, open, at_ms, &Err(failure));
                 }
             }
             Event::StepFinished {
                 step, node, output, ..
-            } => self.step(run, place, begun, *step, *node, entry.at_ms, &Ok(output)),
+            } => self.step(scene, begun, (*step, *node), at_ms, &Ok(output)),
             Event::StepFailed {
                 step,
                 node,
                 failure,
-            } => self.step(run, place, begun, *step, *node, entry.at_ms, &Err(failure)),
+            } => self.step(scene, begun, (*step, *node), at_ms, &Err(failure)),
             Event::Gathered { step, node } => {
                 let output = Default::default();
-                self.step(run, place, begun, *step, *node, entry.at_ms, &Ok(&output));
+                self.step(scene, begun, (*step, *node), at_ms, &Ok(&output));
             }
-            Event::Paused { pause } => self.metrics.pauses.add(labels([pause.kind()]), 1),
+            Event::Paused { pause } => self.metrics.pauses.add(&[pause.kind()], 1),
             Event::Answered { pause, answer, .. } => {
-                let answer = answered(answer);
-                self.pause(run, place, begun, *pause, entry.at_ms, answer);
+                self.pause(scene, begun, *pause, at_ms, answered(answer));
             }
-            Event::Finished { outcome } => self.finished(run, place, begun, entry.at_ms, outcome),
+            Event::Finished { outcome } => self.finished(scene, begun, at_ms, outcome),
             Event::Resumed { .. }
             | Event::StepStarted { .. }
             | Event::Spread { .. }
@@ -58,8 +56,7 @@ impl Watch {
     /// A question from when it was asked until it was answered.
     fn pause(
         &self,
-        run: &Run,
-        place: &Place,
+        Scene { run, ids, place }: &Scene<'_>,
         begun: &Begun,
         seq: Seq,
         at_ms: i64,
@@ -68,46 +65,47 @@ impl Watch {
         let Some((kind, since_ms)) = begun.pauses.get(&seq).filter(|_| place.sampled) else {
             return;
         };
-        let within = Some(ids::run(&run.id));
-        let name = format!("tramline.pause {kind}");
-        let mut span = place.span(ids::pause(&run.id, seq), within, name, *since_ms, at_ms);
+        let span = place.span(ids.pause(seq), Some(ids.run()));
+        let mut span = span.during(*since_ms, at_ms);
+        span.named(Kind::Internal, "tramline.pause", kind);
         of_run(&mut span, &run.id);
-        span.text("tramline.pause.kind", *kind);
+        span.text("tramline.pause.kind", kind);
         span.text("tramline.pause.answer", answer);
         self.push(span);
     }
 
     /// The end of a run: of what was still under way in it, and of itself.
-    fn finished(&self, run: &Run, place: &Place, begun: &Begun, at_ms: i64, outcome: &Outcome) {
+    fn finished(&self, scene: &Scene<'_>, begun: &Begun, at_ms: i64, outcome: &Outcome) {
+        let Scene { run, ids, place } = scene;
         let gone = Failure::new(FailureKind::Cancelled, "the run ended before it");
         for (step, open) in &begun.steps {
             let Step { node, .. } = open;
-            self.step(run, place, begun, *step, *node, at_ms, &Err(&gone));
+            self.step(scene, begun, (*step, *node), at_ms, &Err(&gone));
         }
         for seq in begun.pauses.keys() {
-            self.pause(run, place, begun, *seq, at_ms, "none");
+            self.pause(scene, begun, *seq, at_ms, "none");
         }
         let (status, error) = ended(outcome);
-        self.metrics.ended.add(labels([status]), 1);
+        self.metrics.ended.add(&[status], 1);
         let name = &run.graph.workflow.name;
         let took = between(run.started_ms, at_ms);
         let kind = error.as_ref().map_or("", |(kind, _)| kind);
-        self.metrics.workflows.took(labels([name, kind]), took);
+        self.metrics.workflows.took(&[name, kind], took);
         if let Outcome::Failed { failure, .. } = outcome {
-            let values = labels(["run", failure.kind.code()]);
-            self.metrics.failures.add(values, 1);
+            let values = ["run", failure.kind.code()];
+            self.metrics.failures.add(&values, 1);
         }
         if !place.sampled {
             return;
         }
-        let id = ids::run(&run.id);
-        let title = format!("invoke_workflow {name}");
-        let mut span = place.span(id, place.within, title, run.started_ms, at_ms);
+        let span = place.span(ids.run(), place.within);
+        let mut span = span.during(run.started_ms, at_ms);
+        span.named(Kind::Internal, "invoke_workflow", name);
         of_run(&mut span, &run.id);
         span.text("gen_ai.operation.name", "invoke_workflow");
-        span.text("gen_ai.workflow.name", name.clone());
+        span.text("gen_ai.workflow.name", name);
         if let Some(session) = &run.started.session {
-            span.text("gen_ai.conversation.id", session.clone());
+            span.text("gen_ai.conversation.id", session);
         }
         if let Some(fork) = &run.started.fork {
             span.text("tramline.fork.run.id", fork.run.as_str());
@@ -120,15 +118,9 @@ impl Watch {
         );
         if let Some((kind, says)) = error {
             span.text("error.type", kind);
-            span.error = Some(self.says(&says));
+            span.failed(&(self.redact)(&says));
         }
         self.push(span);
-    }
-
-    /// Words about an error, without secrets and not too many.
-    pub(super) fn says(&self, says: &str) -> String {
-        // Redacted before it is cut: half a secret would not be found.
-        cut(&(self.redact)(says), SAYS_BYTES_MAX).to_owned()
     }
 }
 
