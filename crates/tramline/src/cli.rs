@@ -3,6 +3,7 @@
 use crate::config::{Config, File, default_data_dir};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::process::ExitCode;
 use tramline_builtin::HostPattern;
 use tramline_engine::Fault;
@@ -95,7 +96,9 @@ struct Reach {
     allow_shell: bool,
 }
 
+// What a verb takes is only made up for the one that was asked for: all of them are half a megabyte.
 #[derive(Subcommand)]
+#[command(defer = true)]
 enum Verb {
     /// Run a graph's tool and print its result
     Run(run::Run),
@@ -331,6 +334,8 @@ fn block_on(
         exit: Exit::Failed,
         message: format!("the system gives no threads: {error}"),
     })?;
+    // In a box: otherwise the runtime is compiled anew for every command, thrice.
+    let work: Pin<Box<dyn Future<Output = Done>>> = Box::pin(work);
     let done = runtime.block_on(work);
     // A blocked reader of standard input must not keep the process.
     runtime.shutdown_background();

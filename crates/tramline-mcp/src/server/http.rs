@@ -1,5 +1,7 @@
 //! Streamable HTTP: loopback unless told otherwise, foreign origins refused, a token beyond it.
 
+mod direct;
+
 use super::Server;
 use super::caller::Caller;
 use super::connection::Connection;
@@ -8,8 +10,9 @@ use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{any, get};
 use axum::serve::ListenerExt;
+use direct::Direct;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use std::net::SocketAddr;
@@ -143,8 +146,12 @@ impl Server {
         };
         let listener = TcpListener::bind(http.address).await.map_err(taken)?;
         let address = listener.local_addr().map_err(taken)?;
+        let shared = Arc::clone(&self.0);
+        let library = self.service(address, &stop);
+        let direct = Direct::new(shared, address, library, stop.clone());
+        let answer = any(direct::answer).with_state(Arc::new(direct));
         let routes = Router::new()
-            .nest_service("/mcp", self.service(address, &stop))
+            .nest_service("/mcp", answer)
             .merge(beside.guarded)
             .layer(middleware::from_fn_with_state(Arc::new(http), admit))
             // Behind no token: it says that we live, and nothing else.
@@ -171,7 +178,9 @@ impl Server {
                 format!("http://127.0.0.1:{port}"),
                 format!("http://[::1]:{port}"),
             ])
-            .enforce_origin_validation();
+            .enforce_origin_validation()
+            // An answer that nothing goes before needs no stream.
+            .with_json_response(true);
         if !address.ip().is_loopback() {
             // Names under which others reach us are theirs to choose; the token admits them.
             config = config.disable_allowed_hosts();

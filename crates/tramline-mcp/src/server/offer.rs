@@ -3,7 +3,7 @@
 use super::toolset::{Own, Toolset};
 use super::{About, effects, graph_tools};
 use rmcp::model::Tool;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tramline_core::graph::Graph;
 use tramline_core::text::nearest;
@@ -40,7 +40,12 @@ pub(super) struct Offer {
     own: BTreeMap<&'static str, &'static Own>,
     /// The names in the order in which they are listed.
     order: Vec<Str>,
+    /// Graphs some of whose arguments travel in headers too.
+    headed: BTreeSet<Str>,
 }
+
+/// What marks an argument in a schema that travels in a header too.
+const IN_HEADER: &str = "\"x-mcp-header\"";
 
 /// What stands behind a tool's name.
 pub(super) enum Found<'o> {
@@ -58,13 +63,17 @@ impl Offer {
         served: impl IntoIterator<Item = Served>,
     ) -> Result<Self, NameTaken> {
         let (mut graphs, mut own) = (BTreeMap::new(), BTreeMap::new());
-        let mut order = Vec::new();
+        let (mut order, mut headed) = (Vec::new(), BTreeSet::new());
         for (graph, origin) in served {
             if !toolsets.contains(&Toolset::Graphs) {
                 break;
             }
             let name = graph.workflow.name.clone();
             order.push(name.clone());
+            let schema = graph.workflow.input_schema.as_ref();
+            if schema.is_some_and(|it| it.to_json().contains(IN_HEADER)) {
+                headed.insert(name.clone());
+            }
             if graphs.insert(name.clone(), (graph, origin)).is_some() {
                 return Err(NameTaken::TwoGraphs(name));
             }
@@ -87,6 +96,7 @@ impl Offer {
             graphs,
             own,
             order,
+            headed,
         })
     }
 
@@ -105,6 +115,12 @@ impl Offer {
             }
             Found::Own(own) => own.describe(),
         })
+    }
+
+    /// Whether there is this tool, and all that is sent to it is in the body of a request.
+    pub(super) fn is_plain(&self, name: &str) -> bool {
+        let known = self.graphs.contains_key(name) || self.own.contains_key(name);
+        known && !self.headed.contains(name)
     }
 
     /// What answers calls of this tool; otherwise the name that may have been meant.

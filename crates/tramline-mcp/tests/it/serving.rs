@@ -3,6 +3,7 @@
 mod approvals;
 mod control;
 mod debugging;
+mod direct;
 mod effects;
 mod http;
 mod library;

@@ -3,7 +3,7 @@
 use super::{Common, Done, Exit, Reach, Stopped, documents, output};
 use crate::config::{Config, read_tokens};
 use crate::disk::Disk;
-use crate::wire::{self, Origin};
+use crate::wire::{self, House, Origin};
 use readings::Readings;
 use reload::Stage;
 use saved::Shown;
@@ -146,19 +146,27 @@ pub(super) async fn serving(common: Common, verb: Serve, opened: Option<Opened>)
     };
     let attending = stage.attend(readings, prints);
     tokio::spawn(stop.clone().run_until_cancelled_owned(attending));
+    let beside = match &http {
+        None => Beside::default(),
+        Some(_) => beside(&house, studio),
+    };
+    serve(server, http, beside, opened, stop).await?;
+    house.close().await;
+    Ok(Exit::Done)
+}
+
+/// What is served over HTTP beside MCP.
+fn beside(house: &House, studio: tramline_web::Studio) -> Beside {
     let mut guarded = tramline_web::api(&house.engine, studio);
     let telemetry = house.telemetry.clone().filter(|it| it.has_text());
     if let Some(telemetry) = telemetry {
         let written = Arc::new(move |paused| telemetry.text(paused));
         guarded = guarded.merge(tramline_web::metrics(&house.engine, written));
     }
-    let beside = Beside {
+    Beside {
         guarded,
         open: tramline_web::studio(),
-    };
-    serve(server, http, beside, opened, stop).await?;
-    house.close().await;
-    Ok(Exit::Done)
+    }
 }
 
 /// Loads the procedures that are to be ready.

@@ -10,7 +10,10 @@ use tokio_util::sync::CancellationToken;
 use tramline_mcp::server::{Http, Server, Toolset};
 
 /// Serves until the guard goes.
-async fn listen(server: Server, token: Option<&str>) -> (SocketAddr, tokio_util::sync::DropGuard) {
+pub(super) async fn listen(
+    server: Server,
+    token: Option<&str>,
+) -> (SocketAddr, tokio_util::sync::DropGuard) {
     let stop = CancellationToken::new();
     let http = Http {
         token: token.map(str::to_owned),

@@ -241,9 +241,14 @@ pub(crate) fn structured(result: &CallToolResult) -> &Json {
 
 /// A graph that says what it is given, in these steps between entry and exit.
 pub(crate) fn graph(name: &str, nodes: &str) -> Arc<Graph> {
+    graph_taking(name, "{ type: object }", nodes)
+}
+
+/// The same with this schema of what it takes.
+pub(crate) fn graph_taking(name: &str, schema: &str, nodes: &str) -> Arc<Graph> {
     let text = format!(
         "version: '1.0'\nserver: {{ name: s, version: '1' }}\nmcpServers: {{ t: {{ command: x }} }}\n\
-         tools:\n  - name: {name}\n    description: d\n    inputSchema: {{ type: object }}\n    nodes:\n{nodes}"
+         tools:\n  - name: {name}\n    description: d\n    inputSchema: {schema}\n    nodes:\n{nodes}"
     );
     let document = yaml_graph::read(text.as_bytes());
     let document = document.unwrap_or_else(|flaws| panic!("{flaws:?}\n{text}"));
@@ -267,11 +272,12 @@ pub(crate) fn approving(name: &str) -> Arc<Graph> {
 
 /// A graph that calls nothing.
 pub(crate) fn pure(name: &str) -> Arc<Graph> {
-    graph(
-        name,
-        "      - { id: entry, type: entry, next: exit }\n      - { id: exit, type: exit }\n",
-    )
+    graph(name, THROUGH)
 }
+
+/// Nodes that do nothing.
+pub(crate) const THROUGH: &str =
+    "      - { id: entry, type: entry, next: exit }\n      - { id: exit, type: exit }\n";
 
 /// `look` only reads, `work` says nothing of itself.
 pub(crate) fn tools() -> FakeTools {

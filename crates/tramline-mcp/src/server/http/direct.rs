@@ -1,0 +1,257 @@
+//! Calls of tools that need nothing but an answer, made where the request stands.
+//!
+//! The MCP library serves a request of the protocol without sessions as a connection of its own: it
+//! starts three tasks, reads and writes the message several times over and answers with a stream of
+//! events. A call that asks for no progress and no log can have one answer only, and gets it from
+//! the same handler without all that. Whatever is not plainly such a call goes to the library, which
+//! also says what is wrong with it.
+
+use super::super::Shared;
+use super::super::connection::Connection;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientRequest, ErrorCode,
+    Implementation, InitializeRequestParams, JsonObject, JsonRpcVersion2_0, ProtocolVersion,
+    RequestId, RequestMetaObject, ServerJsonRpcMessage, ServerResult,
+};
+use rmcp::service::{Peer, RequestContext, RoleServer, Service, serve_directly};
+use rmcp::transport::streamable_http_server::StreamableHttpService;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use serde::Deserialize;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tokio_util::sync::CancellationToken;
+
+/// Larger requests go to the library, in bytes.
+const BYTES_MAX: usize = 1 << 20;
+
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+/// What headers that repeat arguments begin with.
+const PARAMETER: &str = "mcp-param-";
+const CALL: &str = "tools/call";
+const JSON: &str = "application/json";
+
+/// Answers requests, with the library behind it.
+pub(super) struct Direct {
+    shared: Arc<Shared>,
+    /// A client that cannot be spoken to: whoever gets here wants to hear an answer alone.
+    peer: Peer<RoleServer>,
+    /// What requests may name as their host; anything if nothing is said.
+    hosts: Option<[String; 3]>,
+    library: StreamableHttpService<Connection, LocalSessionManager>,
+    stop: CancellationToken,
+}
+
+/// A call as it is sent. What has more to it goes to the library.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    #[serde(rename = "jsonrpc")]
+    _jsonrpc: JsonRpcVersion2_0,
+    id: RequestId,
+    method: String,
+    params: Params,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Params {
+    #[serde(rename = "_meta")]
+    meta: RequestMetaObject,
+    name: String,
+    #[serde(default)]
+    arguments: Option<JsonObject>,
+}
+
+impl Direct {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        address: SocketAddr,
+        library: StreamableHttpService<Connection, LocalSessionManager>,
+        stop: CancellationToken,
+    ) -> Self {
+        let port = address.port();
+        let hosts = ["localhost", "127.0.0.1", "[::1]"].map(|host| format!("{host}:{port}"));
+        // What the library assumes of a client of the protocol without sessions.
+        let nobody =
+            InitializeRequestParams::new(ClientCapabilities::default(), Implementation::default())
+                .with_protocol_version(ProtocolVersion::V_2026_07_28);
+        let silence = (tokio::io::empty(), tokio::io::sink());
+        let served = serve_directly(Connection::new(Arc::clone(&shared)), silence, Some(nobody));
+        Self {
+            peer: served.peer().clone(),
+            shared,
+            hosts: address.ip().is_loopback().then_some(hosts),
+            library,
+            stop,
+        }
+    }
+
+    /// Whether the head of a request is that of a call whose answer is all that is wanted.
+    fn fits(&self, parts: &Parts) -> bool {
+        let headers = &parts.headers;
+        let says = |name: HeaderName, word: &str| only(headers, &name) == Some(word);
+        let accepts = only(headers, &ACCEPT)
+            .is_some_and(|it| it.contains(JSON) && it.contains("text/event-stream"));
+        let is_json = only(headers, &CONTENT_TYPE).is_some_and(|it| it.starts_with(JSON));
+        let bytes = only(headers, &CONTENT_LENGTH).and_then(|it| it.parse().ok());
+        let host = match &self.hosts {
+            None => true,
+            Some(hosts) => only(headers, &HOST).is_some_and(|it| hosts.iter().any(|at| at == it)),
+        };
+        parts.method == Method::POST
+            && says(VERSION, ProtocolVersion::V_2026_07_28.as_str())
+            && says(METHOD, CALL)
+            && accepts
+            && is_json
+            && host
+            && bytes.is_some_and(|bytes: usize| bytes <= BYTES_MAX)
+            && !headers.contains_key(ORIGIN)
+            && !headers.contains_key(SESSION)
+            && !headers
+                .keys()
+                .any(|name| name.as_str().starts_with(PARAMETER))
+    }
+
+    /// The call in a request's body, if it is one whose answer is all that is wanted.
+    fn read(&self, headers: &HeaderMap, body: &[u8]) -> Option<Asked> {
+        let asked: Asked = serde_json::from_slice(body).ok()?;
+        let Params { meta, name, .. } = &asked.params;
+        let wanted = asked.method == CALL
+            && only(headers, &NAME) == Some(name.as_str())
+            && meta.protocol_version() == Some(ProtocolVersion::V_2026_07_28)
+            && meta.client_capabilities().is_some()
+            && meta.get_progress_token().is_none()
+            && !meta.contains_key(LOG_LEVEL)
+            && self.shared.offer().is_plain(name);
+        wanted.then_some(asked)
+    }
+
+    /// Makes a call, and answers it.
+    async fn call(&self, asked: Asked, parts: Parts) -> Response {
+        let Params {
+            meta,
+            name,
+            arguments,
+        } = asked.params;
+        let mut params = CallToolRequestParams::new(name);
+        params.arguments = arguments;
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let mut context = RequestContext::new(asked.id.clone(), self.peer.clone());
+        context.meta = meta;
+        context.extensions.insert(parts);
+        let cancel = context.ct.clone();
+        let connection = Connection::new(Arc::clone(&self.shared));
+        let mut calling = Calling {
+            cancel,
+            future: Some(Box::pin(async move {
+                Service::handle_request(&connection, request, context).await
+            })),
+        };
+        let answer = tokio::select! {
+            biased;
+            answer = &mut calling => answer,
+            () = self.stop.cancelled() => {
+                return (StatusCode::SERVICE_UNAVAILABLE, "the server is stopping").into_response();
+            }
+        };
+        let (status, message) = match answer {
+            Ok(result) => (
+                StatusCode::OK,
+                ServerJsonRpcMessage::response(result, asked.id),
+            ),
+            Err(error) => {
+                let status = match error.code {
+                    ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY => StatusCode::BAD_REQUEST,
+                    _ => StatusCode::OK,
+                };
+                let id = Some(asked.id);
+                (status, ServerJsonRpcMessage::error(error, id))
+            }
+        };
+        match serde_json::to_vec(&message) {
+            Ok(body) => (status, [(CONTENT_TYPE, JSON)], Body::from(body)).into_response(),
+            Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+        }
+    }
+}
+
+/// The field of `_meta` by which a caller asks for log.
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+
+/// Answers a request, or has the library do it.
+pub(super) async fn answer(State(direct): State<Arc<Direct>>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    if !direct.fits(&parts) {
+        return direct.library(Request::from_parts(parts, body)).await;
+    }
+    let Ok(body) = to_bytes(body, BYTES_MAX).await else {
+        return (StatusCode::BAD_REQUEST, "the request ends before its end").into_response();
+    };
+    match direct.read(&parts.headers, &body) {
+        Some(asked) => direct.call(asked, parts).await,
+        None => direct.library(with(parts, body)).await,
+    }
+}
+
+fn with(parts: Parts, body: Bytes) -> Request {
+    Request::from_parts(parts, Body::from(body))
+}
+
+impl Direct {
+    async fn library(&self, request: Request) -> Response {
+        self.library.handle(request).await.map(Body::new)
+    }
+}
+
+/// The value of a header that is there once, and in plain letters.
+fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?.to_str().ok()?;
+    values.next().is_none().then_some(value)
+}
+
+type Answered = Result<ServerResult, rmcp::ErrorData>;
+
+/// A call under way. One that nobody waits for any more is cancelled, and still comes to its end.
+struct Calling {
+    cancel: CancellationToken,
+    future: Option<Pin<Box<dyn Future<Output = Answered> + Send>>>,
+}
+
+impl Future for Calling {
+    type Output = Answered;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Answered> {
+        let Some(future) = &mut self.future else {
+            return Poll::Pending;
+        };
+        let polled = future.as_mut().poll(cx);
+        if polled.is_ready() {
+            self.future = None;
+        }
+        polled
+    }
+}
+
+impl Drop for Calling {
+    fn drop(&mut self) {
+        if let Some(future) = self.future.take() {
+            self.cancel.cancel();
+            // Without a runtime there is nobody who could end what it began, and no caller either.
+            if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+                runtime.spawn(future);
+            }
+        }
+    }
+}
