@@ -8,6 +8,7 @@ use super::desk::Desks;
 use super::faults::{Trouble, plain_fault};
 use super::place::{Place, impatient};
 use super::watch::Ticks;
+use room::Room;
 use rusqlite::{Connection, ErrorCode};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,6 +18,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tramline_engine::seams::StoreFault;
 
 mod owed;
+mod room;
 
 /// Work that waits for the writer; who brings more waits outside.
 const QUEUE_JOBS_MAX: usize = 4_096;
@@ -67,6 +69,8 @@ struct Pen {
     sync_us: AtomicU64,
     /// Whether the connection syncs as it commits; changed only by who writes.
     syncs: AtomicBool,
+    /// Room in the log; changed only by who writes.
+    room: Mutex<Room>,
     /// Whether anything was written at all.
     wrote: AtomicBool,
     /// Whether something was answered that is not synced yet.
@@ -248,6 +252,7 @@ impl Pen {
             open: AtomicUsize::new(0),
             sync_us: AtomicU64::new(0),
             syncs: AtomicBool::new(true),
+            room: Mutex::default(),
             wrote: AtomicBool::new(false),
             owed: AtomicBool::new(false),
             pays: AtomicBool::new(false),
@@ -277,7 +282,14 @@ impl Pen {
             if !begin(conn, patience)? {
                 return Ok(false);
             }
+            let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
+            if durable {
+                room.before(conn);
+            }
             commit(conn, group)?;
+            if durable {
+                room.after();
+            }
             if durable || soon {
                 // A sync covers all that was written before it.
                 self.owed.store(!durable, Ordering::Release);

@@ -1,6 +1,7 @@
 //! Closing: what was queued is done, nothing is left behind.
 
 use crate::{chunk, database, run};
+use std::collections::BTreeSet;
 use std::fs;
 use std::time::Duration;
 use tempfile::tempdir;
@@ -57,5 +58,28 @@ async fn a_small_log_stays_and_a_large_one_is_moved() {
         assert_eq!(size() == 0, moved, "{bytes}");
         let store = Sqlite::open(dir.path()).unwrap();
         assert!(store.row(&run(bytes)).await.unwrap().is_some());
+    }
+}
+
+#[tokio::test]
+async fn a_log_grows_for_many_commits_at_once_and_is_read_up_to_its_end() {
+    let dir = tempdir().unwrap();
+    let log = database(dir.path()).with_extension("db-wal");
+    let size = || fs::metadata(&log).map_or(0, |about| about.len());
+    let store = Sqlite::open(dir.path()).unwrap();
+    let mut sizes = BTreeSet::new();
+    for n in 0..20 {
+        store
+            .append(chunk(&run(n), 0, vec![1; 1_000]))
+            .await
+            .unwrap();
+        sizes.insert(size());
+    }
+    assert!((2..=5).contains(&sizes.len()), "{sizes:?}");
+    drop(store);
+    assert!(size() > 0, "it was moved");
+    let store = Sqlite::open(dir.path()).unwrap();
+    for n in 0..20 {
+        assert!(store.row(&run(n)).await.unwrap().is_some(), "{n}");
     }
 }

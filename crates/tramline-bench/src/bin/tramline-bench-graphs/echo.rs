@@ -2,9 +2,11 @@
 
 use anyhow::Result;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::io::{BufRead, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::time::Duration;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
 /// The argument that makes this program an MCP server with two tools, over standard streams.
 pub(crate) const STDIO: &str = "echo-stdio";
@@ -13,6 +15,8 @@ pub(crate) const HTTP: &str = "echo-http";
 
 /// Answers every call of `echo` with its arguments, and of `sleep` after so many milliseconds.
 pub(crate) fn stdio() -> Result<()> {
+    let (sleeping, slept) = mpsc::channel();
+    std::thread::spawn(move || wake(&slept));
     for line in std::io::stdin().lock().lines() {
         let request: Value = serde_json::from_str(&line?)?;
         let Some(id) = request.get("id") else {
@@ -20,12 +24,9 @@ pub(crate) fn stdio() -> Result<()> {
         };
         let called = &request["params"];
         if called["name"] == "sleep" {
-            let (id, ms) = (id.clone(), called["arguments"]["ms"].as_u64().unwrap_or(0));
-            std::thread::spawn(move || {
-                std::thread::sleep(Duration::from_millis(ms));
-                // Whoever asked may be gone.
-                let _ = say(&id, "result", &given(&json!({ "ms": ms })));
-            });
+            let ms = called["arguments"]["ms"].as_u64().unwrap_or(0);
+            let until = Instant::now() + Duration::from_millis(ms);
+            sleeping.send((until, id.clone(), ms))?;
             continue;
         }
         match request["method"].as_str() {
@@ -51,6 +52,33 @@ pub(crate) fn stdio() -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Answers calls of `sleep` when their time has come, all from one thread: one for each call would
+/// take longer to start than what is measured.
+fn wake(slept: &mpsc::Receiver<(Instant, Value, u64)>) {
+    let (mut waiting, mut count) = (BTreeMap::<(Instant, u64), (Value, u64)>::new(), 0);
+    loop {
+        let now = Instant::now();
+        while let Some(first) = waiting.first_entry().filter(|it| it.key().0 <= now) {
+            let (id, ms) = first.remove();
+            // Whoever asked may be gone.
+            let _ = say(&id, "result", &given(&json!({ "ms": ms })));
+        }
+        let next = waiting.first_key_value().map(|((until, _), _)| *until);
+        let heard = match next {
+            None => slept.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(until) => slept.recv_timeout(until.saturating_duration_since(Instant::now())),
+        };
+        match heard {
+            Ok((until, id, ms)) => {
+                count += 1;
+                waiting.insert((until, count), (id, ms));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
 }
 
 fn tool(name: &str, argument: &str) -> Value {
