@@ -270,6 +270,8 @@ impl Observer for Nothing {
 
     fn learnt(&self, _: &Run, _: &[Entry]) {}
 
+    fn forked(&self, _: &Run, _: &[Entry]) {}
+
     fn walked(&self, _: &Walk, _: &[Entry]) {}
 
     fn beneath(&self, _: &Run, _: StepNo, _: u32) -> Option<Upstream> {

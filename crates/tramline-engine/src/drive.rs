@@ -95,6 +95,8 @@ pub(crate) struct Driver {
     heard: bool,
     /// Since when it has not held still.
     busy_since: Instant,
+    /// Since when it drives without having waited at all, perhaps where its run was begun.
+    begun: Option<Instant>,
 }
 
 /// A call that is under way.
@@ -120,6 +122,7 @@ impl Driver {
             tickets: 0,
             heard: false,
             busy_since: Instant::now(),
+            begun: Some(Instant::now()),
             waiting_since: None,
             patience: None,
             held: Vec::new(),
@@ -169,6 +172,7 @@ impl Driver {
             {
                 return Ok(ended);
             }
+            self.leave_soon().await;
             self.give_way().await?;
             let decided = self.decide()?;
             self.tell_where_we_are();

@@ -33,6 +33,7 @@ mod close;
 mod count;
 mod debug;
 mod discreet;
+mod driving;
 mod expiry;
 mod follow;
 mod fork;

@@ -182,7 +182,7 @@ impl Ledger {
         let ours = self.sent.partition_point(|entry| entry.seq <= self.told);
         let (past, new) = self.sent.split_at(ours);
         if !past.is_empty() {
-            observer.learnt(run, past);
+            observer.forked(run, past);
         }
         observer.saw(run, new);
     }

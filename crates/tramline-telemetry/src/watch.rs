@@ -179,6 +179,11 @@ impl Observer for Watch {
         });
     }
 
+    fn forked(&self, run: &Run, past: &[Entry]) {
+        self.metrics.started.add(&[], 1);
+        self.learnt(run, past);
+    }
+
     fn walked(&self, walk: &Walk, entries: &[Entry]) {
         self.conversed(walk, entries);
     }

@@ -21,7 +21,10 @@ use tramline_store::Sqlite;
 use tramline_telemetry::Telemetry;
 use tramline_vault::Vault;
 
+mod opening;
 mod telemetry;
+
+pub use opening::Opening;
 
 use telemetry::Telling;
 
@@ -251,10 +254,19 @@ pub fn open<'d>(
     config: &Config,
     documents: impl IntoIterator<Item = &'d Document>,
 ) -> Result<House, Trouble> {
+    open_over(config, documents, Opening::default())
+}
+
+/// The same over a store that is being opened already.
+pub fn open_over<'d>(
+    config: &Config,
+    documents: impl IntoIterator<Item = &'d Document>,
+    opening: Opening,
+) -> Result<House, Trouble> {
     let documents: Vec<_> = documents.into_iter().collect();
     let shelf = Shelf::new(documents.iter().copied().flat_map(callables));
     let shelf = Arc::new(shelf);
-    let store = store(config)?;
+    let store = opening.store(config)?;
     let settings = settings(config, Arc::clone(&store))?;
     let telling = Telling::open(config, &settings);
     let Equipment {

@@ -19,7 +19,21 @@ const STILL: Duration = Duration::from_millis(10);
 /// fold a long past. Who is done says so.
 const GIVE_WAY: Duration = Duration::from_secs(2);
 
+/// How long a run is driven where it was begun, at most: who began it waits meanwhile.
+const HERE_MAX: Duration = Duration::from_millis(2);
+
 impl Driver {
+    /// Goes on in a task of its own once it has driven for long where it was begun.
+    pub(super) async fn leave_soon(&mut self) {
+        if self
+            .begun
+            .take_if(|since| since.elapsed() >= HERE_MAX)
+            .is_some()
+        {
+            tokio::task::yield_now().await;
+        }
+    }
+
     /// Lets others append, if anybody wants to or nobody could for a while.
     pub(super) async fn give_way(&mut self) -> Result<(), Fault> {
         if !self.ledger.is_settled() {

@@ -1,5 +1,6 @@
 //! Holding a run: one driver in this process, one process among all.
 
+use super::driving::Driving;
 use super::expiry::over;
 use super::{Engine, Inner, Live, Loaded, Speech, stale};
 use crate::clock;
@@ -11,7 +12,6 @@ use crate::seams::{Claim, Status};
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use tokio::task::JoinHandle;
 use tramline_core::Str;
 use tramline_core::ids::{Checkpoint, RunId, Seq};
 use tramline_core::journal::{Answer, Event};
@@ -21,7 +21,7 @@ use tramline_core::run::Run;
 pub struct Handle {
     /// Which one.
     pub run: RunId,
-    task: JoinHandle<Result<Ended, Fault>>,
+    driving: Driving,
     live: Arc<Live>,
 }
 
@@ -42,13 +42,16 @@ impl Handle {
 
     /// Waits until the run ends or pauses. Dropping the handle does not stop the run.
     pub async fn ended(self) -> Result<Ended, Fault> {
-        match self.task.await {
-            Ok(ended) => ended,
-            Err(died) => Err(Fault::Refused(format!(
-                "the driver of {} died: {died}",
-                self.run
-            ))),
-        }
+        let died = match self.driving {
+            Driving::Over(ended) => return ended,
+            Driving::Died => "it panicked".to_owned(),
+            Driving::Task(task) => match task.await {
+                Ok(ended) => return ended,
+                Err(died) => died.to_string(),
+            },
+        };
+        let run = &self.run;
+        Err(Fault::Refused(format!("the driver of {run} died: {died}")))
     }
 }
 
@@ -296,7 +299,10 @@ impl Engine {
         }
         let id = run.id.clone();
         let (inner, live) = (Arc::clone(&self.0), Arc::clone(&seat.live));
-        let task = self.0.tasks.spawn(async move {
+        // Children of one step are begun together: each is driven by itself from the start, so that
+        // they share their syncs.
+        let is_child = run.started.parent.is_some();
+        let drives = self.0.tasks.track_future(async move {
             let parent = run.started.parent.clone();
             let mut ended = inner.drive(&seat, run, ledger).await;
             // Who answered before we let go was told that the run goes on.
@@ -321,9 +327,13 @@ impl Engine {
             }
             ended
         });
+        let driving = match is_child {
+            true => Driving::Task(tokio::spawn(drives)),
+            false => Driving::begin(Box::pin(drives)),
+        };
         Handle {
             run: id,
-            task,
+            driving,
             live,
         }
     }

@@ -14,6 +14,7 @@ use std::time::Duration;
 use tramline_core::Value;
 use tramline_core::formats::tool_plan::{Plan, Planned};
 use tramline_core::ids::ToolName;
+use tramline_core::upstream::Upstream;
 
 /// A model gets so long for a plan, whatever its own patience is.
 const PLAN_MAX: Duration = Duration::from_secs(180);
@@ -88,9 +89,14 @@ impl LoopRunner {
         plan
     }
 
-    /// The model's plan for a wish, with nothing wrong about it and every tool named with its server;
-    /// nothing without a model.
-    pub async fn propose(&self, wish: &str, context: Option<&Value>) -> Option<Plan> {
+    /// The model's plan for a wish of whoever stands behind that span, with nothing wrong about it and
+    /// every tool named with its server; nothing without a model.
+    pub async fn propose(
+        &self,
+        wish: &str,
+        context: Option<&Value>,
+        upstream: Option<Upstream>,
+    ) -> Option<Plan> {
         let model = self.model.as_ref()?;
         let mut request = Request::new(wish);
         request.context = context
@@ -101,7 +107,8 @@ impl LoopRunner {
         let tools = self.tools(&request).await.ok()?;
         let shown = candidates::candidates(&self.engine, &request, &tools).await;
         let mut course = Course::new(request, Recalled::default());
-        let asked = by_model(model, &mut course, (&tools, &shown), None);
+        course.upstream = upstream;
+        let asked = self.observed(model, &mut course, (&tools, &shown), None);
         let plan = asked.await.ok()?;
         let checked = check::check(&plan, &course, &tools);
         (checked.wrong.is_empty() && !checked.runs.steps.is_empty()).then_some(checked.runs)

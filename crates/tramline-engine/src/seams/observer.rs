@@ -19,6 +19,9 @@ pub trait Observer: Send + Sync + 'static {
     /// them. Some may be known.
     fn learnt(&self, run: &Run, entries: &[Entry]);
 
+    /// This process began a run with these events of another, which were told as that one's.
+    fn forked(&self, run: &Run, past: &[Entry]);
+
     /// This process appended these events to a conversation.
     fn walked(&self, walk: &Walk, entries: &[Entry]);
 

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId, Seq, ToolName};
-use tramline_core::journal::{self, Answer, Event, Outcome, Pause};
+use tramline_core::journal::{self, Event, Outcome, Pause};
 use tramline_core::workflow::{Action, Edge, Join, Node, Retry, Template, Workflow};
 use tramline_core::{Str, Value};
 use tramline_engine::seams::{
@@ -67,9 +67,9 @@ fn graph(side: Node) -> Arc<Graph> {
 }
 
 /// A tool that begins and never ends by itself.
-fn endless() -> Arc<FakeTools> {
+fn endless(hints: Hints) -> Arc<FakeTools> {
     let endless = |_| std::future::pending::<Result<Value, Failure>>();
-    Arc::new(FakeTools::new().tool("t", "endless", Hints::default(), endless))
+    Arc::new(FakeTools::new().tool("t", "endless", hints, endless))
 }
 
 async fn until_called(tools: &FakeTools) {
@@ -89,22 +89,17 @@ async fn question(engine: &Engine, run: &RunId) -> Checkpoint {
 
 #[tokio::test]
 async fn a_call_left_by_the_dead_is_asked_about_though_an_answer_came_first() {
-    let (store, endless) = (MemoryStore::new(), endless());
+    let (store, endless) = (MemoryStore::new(), endless(Hints::default()));
     let first = engine(&store, &endless);
     let start = Start::new(graph(call("side", "endless")), Value::Null);
     let run = first.start(start).await.unwrap().run;
     until_called(&endless).await;
     store.kill();
 
-    let (mine, yours) = (store.process(), store.process());
-    let (mine, yours) = (engine(&mine, &tools()), engine(&yours, &tools()));
-    let asked = question(&yours, &run).await;
-    // On one thread the driver has not appended anything yet when the answer comes.
+    let yours = engine(&store.process(), &tools());
+    let mine = Interrupted::new(store.process(), yours, When::TakenUp);
+    let mine = Engine::new(Arc::new(mine), tools(), Options::default());
     let handle = mine.resume(&run).await.unwrap();
-    yours
-        .answer(&asked, Answer::Proceed, "ann".into(), None)
-        .await
-        .unwrap();
     let ended = tokio::time::timeout(SOON, handle.ended()).await;
     let Ended::Paused(pauses) = ended.expect("it waits for nobody").unwrap() else {
         panic!("nobody asked");
@@ -171,7 +166,7 @@ async fn who_answers_a_paused_run_finds_it_free_to_go_on() {
 
 #[tokio::test]
 async fn who_resumes_what_is_driven_here_does_not_set_it_free() {
-    let (store, tools) = (MemoryStore::new(), endless());
+    let (store, tools) = (MemoryStore::new(), endless(Hints::default()));
     let mine = engine(&store, &tools);
     let start = Start::new(graph(call("side", "endless")), Value::Null);
     let run = mine.start(start).await.unwrap().run;
@@ -184,7 +179,12 @@ async fn who_resumes_what_is_driven_here_does_not_set_it_free() {
 
 #[tokio::test]
 async fn of_two_who_resume_at_once_one_drives() {
-    let (store, tools) = (MemoryStore::new(), endless());
+    // Called again without asking, and still under way when the second comes.
+    let looks = Hints {
+        read_only: Some(true),
+        ..Hints::default()
+    };
+    let (store, tools) = (MemoryStore::new(), endless(looks));
     let first = engine(&store, &tools);
     let start = Start::new(graph(call("side", "endless")), Value::Null);
     let run = first.start(start).await.unwrap().run;
@@ -198,6 +198,8 @@ async fn of_two_who_resume_at_once_one_drives() {
 /// When another process answers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum When {
+    /// Just before it is written down that somebody has taken the run up.
+    TakenUp,
     /// Just before a second attempt is announced.
     SecondAttempt,
     /// As soon as the pause is durable.
@@ -228,18 +230,22 @@ impl Interrupted {
     }
 }
 
-fn is_second_attempt(append: &Append) -> bool {
+/// Whether an append holds such an event.
+fn holds(append: &Append, is: impl Fn(&Event) -> bool) -> bool {
     let events = journal::decode(append.seen + 1, &append.body).unwrap();
-    events
-        .iter()
-        .any(|entry| matches!(entry.event, Event::StepStarted { attempt: 2, .. }))
+    events.iter().any(|entry| is(&entry.event))
 }
 
 #[async_trait]
 impl Store for Interrupted {
     async fn append(&self, append: Append) -> Result<(), AppendError> {
-        if is_second_attempt(&append) {
+        if holds(&append, |it| {
+            matches!(it, Event::StepStarted { attempt: 2, .. })
+        }) {
             self.interrupt(&append.run, When::SecondAttempt).await;
+        }
+        if holds(&append, |it| matches!(it, Event::Resumed { .. })) {
+            self.interrupt(&append.run, When::TakenUp).await;
         }
         let (run, status) = (append.run.clone(), append.head.status);
         self.store.append(append).await?;

@@ -68,18 +68,16 @@ async fn a_log_grows_for_many_commits_at_once_and_is_read_up_to_its_end() {
     let size = || fs::metadata(&log).map_or(0, |about| about.len());
     let store = Sqlite::open(dir.path()).unwrap();
     let mut sizes = BTreeSet::new();
-    for n in 0..20 {
+    for n in 0..15 {
         store
-            .append(chunk(&run(n), 0, vec![1; 1_000]))
+            .append(chunk(&run(1), n, vec![1; 1_000]))
             .await
             .unwrap();
         sizes.insert(size());
     }
-    assert!((2..=5).contains(&sizes.len()), "{sizes:?}");
+    assert!((2..=4).contains(&sizes.len()), "{sizes:?}");
     drop(store);
     assert!(size() > 0, "it was moved");
     let store = Sqlite::open(dir.path()).unwrap();
-    for n in 0..20 {
-        assert!(store.row(&run(n)).await.unwrap().is_some(), "{n}");
-    }
+    assert_eq!(store.read(&run(1), 0).await.unwrap().len(), 15);
 }

@@ -3,7 +3,7 @@
 use super::{Common, Done, Exit, Reach, Stopped, documents, output};
 use crate::config::{Config, read_tokens};
 use crate::disk::Disk;
-use crate::wire::{self, House, Origin};
+use crate::wire::{self, House, Opening, Origin};
 use readings::Readings;
 use reload::Stage;
 use saved::Shown;
@@ -88,6 +88,7 @@ pub(super) async fn serving(common: Common, verb: Serve, opened: Option<Opened>)
     config.telemetry.prometheus |= verb.metrics;
     let http = callers(&verb)?;
     config.exchanges = if http.is_some() { EXCHANGES_MAX } else { 0 };
+    let opening = Opening::begin(&config);
     let prints = (!verb.no_reload).then(|| reload::prints(&verb.files, &config));
     let read = match &opened {
         // What is edited may have flaws.
@@ -98,7 +99,7 @@ pub(super) async fn serving(common: Common, verb: Serve, opened: Option<Opened>)
         unusable.show();
         Stopped::bad(unusable.message())
     })?;
-    let house = wire::open(&config, readings.documents())?;
+    let house = wire::open_over(&config, readings.documents(), opening)?;
     house.shelf.replace(readings.callables(&config));
     let home = Origin::brought(&verb.files, &config);
     let shown = Shown::new(&house.engine, verb.library.then(|| home.to_value()));

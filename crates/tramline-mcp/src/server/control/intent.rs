@@ -52,7 +52,9 @@ async fn thought(
     context: Option<&Value>,
     taken: impl Fn(&str) -> bool,
 ) -> Option<Plan> {
-    let steps = submitted::runner(means).propose(wish, context).await?;
+    let steps = submitted::runner(means)
+        .propose(wish, context, means.upstream())
+        .await?;
     if steps.steps.iter().any(|step| taken(&step.id)) {
         return None;
     }
