@@ -1,9 +1,11 @@
 //! Notices what other processes append to the runs that this one drives.
 
-use crate::engine::Inner;
+use crate::engine::{Inner, Live};
+use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
+use tramline_core::ids::RunId;
 
 /// How often at most the store is asked: answers come from people, 25 ms is soon.
 const PAUSE_BETWEEN: Duration = Duration::from_millis(25);
@@ -19,6 +21,7 @@ pub(crate) async fn watch(engine: Weak<Inner>) {
     };
     // Something may have come before the first look.
     changes.mark_changed();
+    let mut before = HashSet::new();
     while changes.changed().await.is_ok() {
         let Some(inner) = engine.upgrade() else {
             return;
@@ -28,7 +31,13 @@ pub(crate) async fn watch(engine: Weak<Inner>) {
             .iter()
             .map(|(run, live)| (run.clone(), Arc::clone(live)))
             .collect();
-        for (run, live) in live {
+        // Whoever is gone by the next look is not worth one: servers begin and end thousands in a second.
+        let seen: HashSet<_> = live.iter().map(|(run, _)| run.clone()).collect();
+        if !seen.is_subset(&before) {
+            changes.mark_changed();
+        }
+        let stays = |(run, _): &(RunId, Arc<Live>)| before.contains(run);
+        for (run, live) in live.into_iter().filter(stays) {
             let Ok(Some(row)) = inner.store.row(&run).await else {
                 continue;
             };
@@ -36,6 +45,7 @@ pub(crate) async fn watch(engine: Weak<Inner>) {
                 live.word.notify_one();
             }
         }
+        before = seen;
         drop(inner);
         tokio::time::sleep(PAUSE_BETWEEN).await;
     }

@@ -46,3 +46,44 @@ impl Driving {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused() -> Came {
+        Err(Fault::Refused("so".into()))
+    }
+
+    #[tokio::test]
+    async fn what_waits_gets_a_task_and_what_does_not_is_over() {
+        let at_once = Driving::begin(Box::pin(async { refused() }));
+        assert!(matches!(at_once, Driving::Over(_)));
+        let waits = Driving::begin(Box::pin(async {
+            tokio::task::yield_now().await;
+            refused()
+        }));
+        let Driving::Task(task) = waits else {
+            panic!("it did not wait");
+        };
+        assert!(task.await.unwrap().is_err());
+    }
+
+    #[tokio::test]
+    async fn what_is_begun_within_another_gets_a_task() {
+        let both = Driving::begin(Box::pin(async {
+            let inner = Driving::begin(Box::pin(async { refused() }));
+            assert!(matches!(inner, Driving::Task(_)));
+            refused()
+        }));
+        assert!(matches!(both, Driving::Over(_)));
+        let again = Driving::begin(Box::pin(async { refused() }));
+        assert!(matches!(again, Driving::Over(_)));
+    }
+
+    #[tokio::test]
+    async fn a_panic_ends_nobody_else() {
+        let died = Driving::begin(Box::pin(async { panic!("on purpose") }));
+        assert!(matches!(died, Driving::Died));
+    }
+}

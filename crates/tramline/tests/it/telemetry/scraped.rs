@@ -77,6 +77,39 @@ fn prometheus_takes_what_metrics_say() {
     checked(&text);
 }
 
+#[test]
+fn a_fork_begins_where_it_leaves_the_other() {
+    let home = Tramline::new();
+    let path = document(home.data.path());
+    let server = http(&home, &path, &["--metrics"]);
+    call(&server.address, "look");
+    let (_, runs) = get(&server.address, "/api/runs", "");
+    let runs: Value = serde_json::from_str(&runs).unwrap();
+    let run = runs["runs"][0]["run_id"].as_str().unwrap();
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    let body = json!({"input": {}}).to_string();
+    write!(
+        stream,
+        "POST /api/runs/{run}/fork HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\n\
+         content-length: {}\r\nconnection: close\r\n\r\n{body}",
+        server.address,
+        body.len()
+    )
+    .unwrap();
+    let mut said = String::new();
+    stream.read_to_string(&mut said).unwrap();
+    assert!(said.starts_with("HTTP/1.1 201"), "{said}");
+    let ended = "tramline_runs_ended_total{status=\"completed\"} 2";
+    let (_, text) = loop {
+        let (status, text) = get(&server.address, "/metrics", "");
+        if text.contains(ended) {
+            break (status, text);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    };
+    assert!(text.contains("tramline_runs_started_total 2"), "{text}");
+}
+
 /// Holds metrics to Prometheus' own checker.
 fn checked(text: &str) {
     let started = Command::new("promtool")

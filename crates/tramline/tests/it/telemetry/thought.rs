@@ -108,6 +108,26 @@ fn a_plan_and_the_model_that_made_it_stand_in_the_caller_s_trace() {
 }
 
 #[test]
+fn a_plan_for_an_intent_stands_in_the_caller_s_trace_too() {
+    let Some(mut otlp) = Otlp::start() else {
+        return;
+    };
+    let home = Tramline::new();
+    let steps = json!({"plan": [{"id": "hello", "tool": "u:echo", "args": {"say": "hello"}}]});
+    let model = Stub::start(vec![Says::Text(steps.to_string())]);
+    let mut talk = talk(&home, &otlp, &model, &["--toolsets", "control"]);
+    let wish = json!({"intent": "greet whoever is there, in whatever way pleases"});
+    talk.request("tools/call", &params("execute_dag", &wish));
+    let plan = otlp.one("plan tramline");
+    let chat = otlp.one("chat m");
+    assert_eq!(
+        (&plan["trace"], &plan["parent"], &chat["parent"]),
+        (&json!(TRACE), &json!(SPAN), &plan["span"])
+    );
+    talk.close();
+}
+
+#[test]
 fn a_model_that_gives_no_plan_is_told_as_that() {
     let Some(mut otlp) = Otlp::start() else {
         return;
