@@ -1,7 +1,7 @@
 //! `tramline check`: every flaw of every document, at its place.
 
 use super::documents::Flawed;
-use super::{Common, Done, Exit, Reach, documents, frames, output, probe};
+use super::{Common, Done, Exit, Reach, documents, frames, output, probe, sop};
 use crate::config::Config;
 use crate::wire;
 use std::path::PathBuf;
@@ -40,6 +40,10 @@ pub(super) async fn main(common: Common, verb: Check) -> Done {
     let mut found = Found::default();
     let mut sound = Vec::new();
     for path in &verb.files {
+        if sop::is_one(path)? {
+            found.flawed.push(sop::look(path)?.1);
+            continue;
+        }
         match documents::read(path, Elsewhere::Configured(&elsewhere)) {
             Ok((read, warned)) => {
                 sound.push((found.flawed.len(), read.document));

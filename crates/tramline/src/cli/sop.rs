@@ -5,6 +5,7 @@ use super::{Common, Done, Stopped, frames, output, runs};
 use crate::config::read_document;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tramline_core::formats::checked::Form;
 use tramline_core::formats::mermaid::{self, Decoration, Diagram};
 use tramline_core::formats::sop_markdown::{self, Document};
 use tramline_core::ids::RunId;
@@ -140,8 +141,16 @@ fn gather(path: &Path, json: bool) -> Result<Gathering, Stopped> {
     Ok(gathering)
 }
 
+/// Whether a file is a procedure, by its name and its text.
+pub(super) fn is_one(path: &Path) -> Result<bool, Stopped> {
+    let bytes = read_document(path).map_err(Stopped::bad)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let form = Form::of(&name, &String::from_utf8_lossy(&bytes));
+    Ok(form == Some(Form::Procedure))
+}
+
 /// Reads a procedure, with all its flaws.
-fn look(path: &Path) -> Result<(Option<Document>, Flawed), Stopped> {
+pub(super) fn look(path: &Path) -> Result<(Option<Document>, Flawed), Stopped> {
     let bytes = read_document(path).map_err(Stopped::bad)?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let (document, flaws) = match sop_markdown::read(&bytes, &name) {

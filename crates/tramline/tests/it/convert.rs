@@ -9,9 +9,10 @@ const CHOICE: &str = "examples/ir/choice.json";
 #[test]
 fn every_format_is_checked_and_run() {
     let tramline = Tramline::new();
-    let checked = tramline.run(&["check", READING, CHOICE, "examples/graphs/loop.yaml"]);
+    let retail = "examples/sop/retail/retail.md";
+    let checked = tramline.run(&["check", READING, CHOICE, "examples/graphs/loop.yaml", retail]);
     assert_eq!(checked.code(), 0, "{}", checked.err());
-    assert!(checked.err().contains("3 documents sound"));
+    assert!(checked.err().contains("4 documents sound"));
     let done = tramline.run(&["run", CHOICE, "directory=examples/data", "--json"]);
     assert_eq!(done.text("status"), "completed", "{}", done.err());
     let data = tramline.data.path().join("unknown.json");
