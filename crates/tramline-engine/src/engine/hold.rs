@@ -166,8 +166,8 @@ impl Inner {
             self.store.release(&seat.run).await?;
         }
         let ended = ended?;
-        if matches!(ended, Ended::Finished(_)) {
-            self.learn(&rest.run).await;
+        if matches!(ended, Ended::Finished(_)) && rest.run.started.intent.is_some() {
+            Box::pin(self.learn(&rest.run)).await;
         }
         if matches!(ended, Ended::Paused(_)) && rest.is_durable {
             self.warm.put(rest.run, rest.bytes);
@@ -307,13 +307,16 @@ impl Engine {
             let mut ended = inner.drive(&seat, run, ledger).await;
             // Who answered before we let go was told that the run goes on.
             while let Ok((Ended::Paused(pauses), held)) = &ended {
-                let settled = inner.settle_children(&seat.run, pauses).await?;
+                // In boxes what is rare: every run has room for all that may happen here.
+                let settled = Box::pin(inner.settle_children(&seat.run, pauses)).await?;
                 let goes_on = settled || *held && inner.is_answered(&seat.run).await?;
                 if !goes_on {
                     break;
                 }
-                match inner.take_over(&seat.run).await {
-                    Ok((run, ledger)) => ended = inner.drive(&seat, run, ledger).await,
+                match Box::pin(inner.take_over(&seat.run)).await {
+                    Ok((run, ledger)) => {
+                        ended = Box::pin(inner.drive(&seat, run, ledger)).await;
+                    }
                     Err(Fault::Elsewhere { .. } | Fault::Over { .. } | Fault::Expired { .. }) => {
                         break;
                     }
@@ -323,7 +326,7 @@ impl Engine {
             seat.live.leaves.store(true, Ordering::Release);
             let ended = ended.map(|(ended, _)| ended);
             if let (Ok(Ended::Finished(_)), Some(parent)) = (&ended, parent) {
-                inner.wake_parent(&seat.run, &parent.run).await;
+                Box::pin(inner.wake_parent(&seat.run, &parent.run)).await;
             }
             ended
         });

@@ -217,7 +217,7 @@ impl Server {
             connection = self.connection().await?;
         }
         if self.catalog().get(&name.tool).is_none() {
-            self.look(&connection, name).await?;
+            Box::pin(self.look(&connection, name)).await?;
         }
         Ok(connection)
     }

@@ -111,18 +111,20 @@ impl ServerHandler for Connection {
         let reply = match offer.find(&request.name) {
             Ok(Found::Graph(served)) => {
                 let log = self.level.of(&context.meta);
-                let reply = graph_tools::call(&self.shared, served, request, context, log).await;
+                // In boxes, here and below: the library copies what it is given several times.
+                let call = graph_tools::call(&self.shared, served, request, context, log);
+                let reply = Box::pin(call).await;
                 self.shared.learn();
                 return reply;
             }
             Ok(Found::Own(own)) => {
-                let (means, arguments) = self.means(request, context).await?;
+                let (means, arguments) = Box::pin(self.means(request, context)).await?;
                 own.call(means, arguments).await
             }
             Err(near) => {
                 if let Some(gated) = self.shared.gated(&request.name) {
-                    let (means, arguments) = self.means(request, context).await?;
-                    return Ok(gated.call(means, arguments).await);
+                    let (means, arguments) = Box::pin(self.means(request, context)).await?;
+                    return Ok(Box::pin(gated.call(means, arguments)).await);
                 }
                 let near =
                     near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
@@ -138,7 +140,7 @@ impl ServerHandler for Connection {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        tasks::get(&self.shared, &request.task_id, &context).await
+        Box::pin(tasks::get(&self.shared, &request.task_id, &context)).await
     }
 
     async fn update_task(
@@ -147,7 +149,13 @@ impl ServerHandler for Connection {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let responses = &request.input_responses;
-        tasks::update(&self.shared, &request.task_id, responses, &context).await
+        Box::pin(tasks::update(
+            &self.shared,
+            &request.task_id,
+            responses,
+            &context,
+        ))
+        .await
     }
 
     async fn cancel_task(
@@ -155,7 +163,7 @@ impl ServerHandler for Connection {
         request: CancelTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        tasks::cancel(&self.shared, &request.task_id, &context).await
+        Box::pin(tasks::cancel(&self.shared, &request.task_id, &context)).await
     }
 
     // What is not declared is not there: the library would answer these with empty lists.

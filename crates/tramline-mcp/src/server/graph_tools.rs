@@ -72,7 +72,7 @@ pub(super) async fn call(
         Some(sealed) => {
             let responses = request.input_responses.unwrap_or_default();
             let state = seal::opened(shared.engine.store(), &tool, sealed).await?;
-            pausing::answered(shared, state, &responses, &context).await
+            Box::pin(pausing::answered(shared, state, &responses, &context)).await
         }
         None => {
             let mut start = Start::new(Arc::clone(graph), toolset::read(request.arguments));
@@ -113,13 +113,13 @@ async fn to_the_end(
     loop {
         let ending = watch(&shared.engine, &mut underway, context, wishes);
         let Ok(ended) = tokio::time::timeout(patience, ending).await else {
-            return tasks::hand_over(shared, &underway.run).await;
+            return Box::pin(tasks::hand_over(shared, &underway.run)).await;
         };
         let (graph, run) = (&underway.graph, &underway.run);
         let reply = match ended {
             Ok(Ended::Finished(outcome)) => reply::outcome(graph, run, &outcome),
             Ok(Ended::Paused(pauses)) => {
-                match pausing::ask(shared, tool, &underway, &pauses, context).await {
+                match Box::pin(pausing::ask(shared, tool, &underway, &pauses, context)).await {
                     Next::GoOn => continue,
                     Next::Reply(reply) => return *reply,
                 }
@@ -150,18 +150,20 @@ pub(super) async fn watch(
                 ended = &mut ending => break ended,
                 () = context.ct.cancelled() => match cancelled {
                     Cancelled::Ends => {
-                        underway::end(engine, &run).await;
+                        Box::pin(underway::end(engine, &run)).await;
                         break ending.await;
                     }
                     Cancelled::GoesOn => return Ok(Ended::Stopped),
                 },
-                tick = Teller::tick(&mut teller) => Teller::tell(&mut teller, tick).await,
+                tick = Teller::tick(&mut teller) => {
+                    Box::pin(Teller::tell(&mut teller, tick)).await;
+                }
             }
         }
     };
     if let Some(teller) = teller {
         // What happened is told before how it ended; a caller that does not listen is not waited for.
-        let told = tokio::time::timeout(TELL_MAX, teller.rest(&ended)).await;
+        let told = Box::pin(tokio::time::timeout(TELL_MAX, teller.rest(&ended))).await;
         underway.told = told.unwrap_or(underway.told);
     }
     ended

@@ -98,7 +98,7 @@ impl Underway {
             match row.head.status {
                 Status::Running if row.driven => {}
                 Status::Running => {
-                    self.driver = drive(engine, &self.run).await?;
+                    self.driver = Box::pin(drive(engine, &self.run)).await?;
                     continue;
                 }
                 Status::Paused if row.driven => {}
@@ -110,7 +110,7 @@ impl Underway {
                 | Status::Aborted => {
                     let Run {
                         outcome, pauses, ..
-                    } = engine.load(&self.run).await?.run;
+                    } = Box::pin(engine.load(&self.run)).await?.run;
                     let paused = || Ended::Paused(pauses.into_iter().collect());
                     return Ok(outcome.map_or_else(paused, Ended::Finished));
                 }

@@ -10,7 +10,13 @@ const CHOICE: &str = "examples/ir/choice.json";
 fn every_format_is_checked_and_run() {
     let tramline = Tramline::new();
     let retail = "examples/sop/retail/retail.md";
-    let checked = tramline.run(&["check", READING, CHOICE, "examples/graphs/loop.yaml", retail]);
+    let checked = tramline.run(&[
+        "check",
+        READING,
+        CHOICE,
+        "examples/graphs/loop.yaml",
+        retail,
+    ]);
     assert_eq!(checked.code(), 0, "{}", checked.err());
     assert!(checked.err().contains("4 documents sound"));
     let done = tramline.run(&["run", CHOICE, "directory=examples/data", "--json"]);

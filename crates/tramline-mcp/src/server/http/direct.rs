@@ -193,14 +193,15 @@ const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 pub(super) async fn answer(State(direct): State<Arc<Direct>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     if !direct.fits(&parts) {
-        return direct.library(Request::from_parts(parts, body)).await;
+        // In a box: every request is given room for what happens to few.
+        return Box::pin(direct.library(Request::from_parts(parts, body))).await;
     }
     let Ok(body) = to_bytes(body, BYTES_MAX).await else {
         return (StatusCode::BAD_REQUEST, "the request ends before its end").into_response();
     };
     match direct.read(&parts.headers, &body) {
         Some(asked) => direct.call(asked, parts).await,
-        None => direct.library(with(parts, body)).await,
+        None => Box::pin(direct.library(with(parts, body))).await,
     }
 }
 
