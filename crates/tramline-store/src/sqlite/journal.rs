@@ -2,7 +2,7 @@
 //!
 //! Chunks lie in the order they came, and each points to the one before it in its journal. A
 //! commit so writes the pages its bytes fill and no more; keyed by run, every chunk would touch
-//! pages of its own (`docs/decisions/sqlite-store.md` has figures). A reader walks back from the
+//! pages of its own (`docs/decisions/0009-the-sqlite-store.md` has figures). A reader walks back from the
 //! tail, which for one who follows a run is the shortest way.
 
 use super::faults::{Trouble, plain_fault};

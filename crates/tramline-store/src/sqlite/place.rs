@@ -39,6 +39,9 @@ const PAGE_BYTES: u32 = 8_192;
 /// but longer for the appends that wait for it, and the next start after a crash reads them all.
 const LOG_PAGES_MAX: u32 = 500;
 
+/// The same in bytes: a log of this size begins anew before it needs more.
+pub(super) const LOG_BYTES_MAX: u64 = LOG_PAGES_MAX as u64 * PAGE_BYTES as u64;
+
 /// A log up to this size stays when the store is closed: reading it again takes well under a
 /// millisecond.
 const LOG_LEFT_BYTES_MAX: u64 = 512 << 10;
@@ -133,8 +136,7 @@ impl Place {
     /// Moves the log into the database if it has grown so far that the next to open it would
     /// have to read for long.
     pub(super) fn put_away(conn: &Connection) -> rusqlite::Result<()> {
-        let log = conn.path().map(|path| format!("{path}-wal"));
-        let bytes = log
+        let bytes = log_of(conn)
             .and_then(|log| fs::metadata(log).ok())
             .map_or(0, |about| about.len());
         if bytes > LOG_LEFT_BYTES_MAX {
@@ -222,6 +224,12 @@ fn draw_up(draft: &Path) -> rusqlite::Result<()> {
     migrate::migrate(&conn)?;
     conn.execute_batch("PRAGMA journal_mode = WAL")?;
     conn.close().map_err(|(_, error)| error)
+}
+
+/// Where the log of a connection is; nowhere if that is in memory.
+pub(super) fn log_of(conn: &Connection) -> Option<PathBuf> {
+    let path = conn.path().filter(|path| !path.is_empty())?;
+    Some(format!("{path}-wal").into())
 }
 
 fn wait_for_lock(tries: i32) -> bool {

@@ -8,7 +8,7 @@
 
 use super::super::Shared;
 use super::super::connection::Connection;
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN};
 use axum::http::request::Parts;
@@ -40,6 +40,8 @@ const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const PARAMETER: &str = "mcp-param-";
 const CALL: &str = "tools/call";
 const JSON: &str = "application/json";
+/// The field of `_meta` by which a caller asks for log.
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
 /// Answers requests, with the library behind it.
 pub(super) struct Direct {
@@ -137,6 +139,12 @@ impl Direct {
         wanted.then_some(asked)
     }
 
+    /// Has the library answer.
+    async fn library(&self, parts: Parts, body: Body) -> Response {
+        let request = Request::from_parts(parts, body);
+        self.library.handle(request).await.map(Body::new)
+    }
+
     /// Makes a call, and answers it.
     async fn call(&self, asked: Asked, parts: Parts) -> Response {
         let Params {
@@ -186,32 +194,19 @@ impl Direct {
     }
 }
 
-/// The field of `_meta` by which a caller asks for log.
-const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-
 /// Answers a request, or has the library do it.
 pub(super) async fn answer(State(direct): State<Arc<Direct>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     if !direct.fits(&parts) {
         // In a box: every request is given room for what happens to few.
-        return Box::pin(direct.library(Request::from_parts(parts, body))).await;
+        return Box::pin(direct.library(parts, body)).await;
     }
     let Ok(body) = to_bytes(body, BYTES_MAX).await else {
         return (StatusCode::BAD_REQUEST, "the request ends before its end").into_response();
     };
     match direct.read(&parts.headers, &body) {
         Some(asked) => direct.call(asked, parts).await,
-        None => Box::pin(direct.library(with(parts, body))).await,
-    }
-}
-
-fn with(parts: Parts, body: Bytes) -> Request {
-    Request::from_parts(parts, Body::from(body))
-}
-
-impl Direct {
-    async fn library(&self, request: Request) -> Response {
-        self.library.handle(request).await.map(Body::new)
+        None => Box::pin(direct.library(parts, Body::from(body))).await,
     }
 }
 

@@ -4,6 +4,7 @@
 //! takes half as long again. So the log is made longer for many commits at once, with zeros, which
 //! SQLite takes for the end of a log.
 
+use super::super::place::{LOG_BYTES_MAX, log_of};
 use rusqlite::Connection;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -11,9 +12,6 @@ use std::path::PathBuf;
 
 /// How much longer the log is made at once, in bytes: about fifteen commits.
 const STEP_BYTES: u64 = 256 << 10;
-
-/// A log of this size begins anew before it needs more, in bytes.
-const LOG_BYTES_MAX: u64 = 4 << 20;
 
 /// What is known of the log between commits. Whoever asks has the connection that writes.
 #[derive(Debug, Default)]
@@ -56,12 +54,6 @@ impl Room {
         let about = self.log.as_ref().and_then(|log| log.metadata().ok());
         about.map_or(0, |about| about.len())
     }
-}
-
-/// Where the log of a connection is; nowhere if that is in memory.
-fn log_of(conn: &Connection) -> Option<PathBuf> {
-    let path = conn.path().filter(|path| !path.is_empty())?;
-    Some(format!("{path}-wal").into())
 }
 
 fn open(path: PathBuf) -> io::Result<File> {

@@ -6,6 +6,10 @@ use serde_json::{Value, json};
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Longer than anything here takes.
+const SOON: Duration = Duration::from_secs(30);
 
 /// The status and the body that a path gives.
 fn get(address: &str, path: &str, headers: &str) -> (u16, String) {
@@ -100,12 +104,14 @@ fn a_fork_begins_where_it_leaves_the_other() {
     stream.read_to_string(&mut said).unwrap();
     assert!(said.starts_with("HTTP/1.1 201"), "{said}");
     let ended = "tramline_runs_ended_total{status=\"completed\"} 2";
-    let (_, text) = loop {
-        let (status, text) = get(&server.address, "/metrics", "");
+    let began = Instant::now();
+    let text = loop {
+        let (_, text) = get(&server.address, "/metrics", "");
         if text.contains(ended) {
-            break (status, text);
+            break text;
         }
-        std::thread::sleep(std::time::Duration::from_millis(10));
+        assert!(began.elapsed() < SOON, "{text}");
+        std::thread::sleep(Duration::from_millis(10));
     };
     assert!(text.contains("tramline_runs_started_total 2"), "{text}");
 }
