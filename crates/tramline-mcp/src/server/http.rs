@@ -1,18 +1,21 @@
 //! Streamable HTTP: loopback unless told otherwise, foreign origins refused, a token beyond it.
 
 mod direct;
+mod front;
 
 use super::Server;
 use super::caller::Caller;
 use super::connection::Connection;
 use axum::Router;
+use axum::ServiceExt;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{any, get};
+use axum::routing::get;
 use axum::serve::ListenerExt;
 use direct::Direct;
+use front::Front;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use std::net::SocketAddr;
@@ -70,6 +73,31 @@ impl Http {
         self.token.is_none() && self.named.is_empty()
     }
 
+    /// A request that shows a token, if there is one, with the name of its caller; or what to answer.
+    fn admit(&self, mut request: Request) -> Result<Request, Box<Response>> {
+        if self.is_open() {
+            return Ok(request);
+        }
+        let shown = request
+            .headers()
+            .get(header::AUTHORIZATION)
+            .and_then(|value| value.to_str().ok())
+            .and_then(|value| value.strip_prefix("Bearer "));
+        if let Some(caller) = shown.and_then(|shown| self.admits(shown)) {
+            let owner = Owner(caller.name.clone());
+            request.extensions_mut().insert(owner);
+            request.extensions_mut().insert(caller);
+            return Ok(request);
+        }
+        let says = [(header::WWW_AUTHENTICATE, "Bearer")];
+        let refusal = (
+            StatusCode::UNAUTHORIZED,
+            says,
+            "show the token as `Authorization: Bearer …`",
+        );
+        Err(Box::new(refusal.into_response()))
+    }
+
     /// Who shows this. Every token is looked at, so that the time tells nothing.
     fn admits(&self, shown: &str) -> Option<Caller> {
         let fits = |token: &str| same(shown.as_bytes(), token.as_bytes());
@@ -120,7 +148,7 @@ pub struct Listening {
     /// The address that was given, its port filled in.
     pub address: SocketAddr,
     listener: TcpListener,
-    routes: Router,
+    front: Front,
     stop: CancellationToken,
 }
 
@@ -149,18 +177,22 @@ impl Server {
         let shared = Arc::clone(&self.0);
         let library = self.service(address, &stop);
         let direct = Direct::new(shared, address, library, stop.clone());
-        let answer = any(direct::answer).with_state(Arc::new(direct));
-        let routes = Router::new()
-            .nest_service("/mcp", answer)
-            .merge(beside.guarded)
-            .layer(middleware::from_fn_with_state(Arc::new(http), admit))
+        let http = Arc::new(http);
+        let guard = middleware::from_fn_with_state(Arc::clone(&http), admit);
+        let routes = beside
+            .guarded
+            .layer(guard)
             // Behind no token: it says that we live, and nothing else.
             .route("/healthz", get(async || "ok\n"))
             .merge(beside.open);
         Ok(Listening {
             address,
             listener,
-            routes,
+            front: Front {
+                http,
+                direct: Arc::new(direct),
+                routes,
+            },
             stop,
         })
     }
@@ -199,35 +231,19 @@ impl Listening {
         let listener = self.listener.tap_io(|stream| {
             let _ = stream.set_nodelay(true);
         });
-        axum::serve(listener, self.routes)
+        let service = ServiceExt::<Request>::into_make_service(self.front);
+        axum::serve(listener, service)
             .with_graceful_shutdown(async move { stop.cancelled().await })
             .await
     }
 }
 
-/// Lets a request through that shows a token, if there is one, with the name of its caller.
-async fn admit(State(http): State<Arc<Http>>, mut request: Request, next: Next) -> Response {
-    if http.is_open() {
-        return next.run(request).await;
+/// Lets a request through to the routes that need a token.
+async fn admit(State(http): State<Arc<Http>>, request: Request, next: Next) -> Response {
+    match http.admit(request) {
+        Ok(request) => next.run(request).await,
+        Err(refusal) => *refusal,
     }
-    let shown = request
-        .headers()
-        .get(header::AUTHORIZATION)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| value.strip_prefix("Bearer "));
-    if let Some(caller) = shown.and_then(|shown| http.admits(shown)) {
-        let owner = Owner(caller.name.clone());
-        request.extensions_mut().insert(owner);
-        request.extensions_mut().insert(caller);
-        return next.run(request).await;
-    }
-    let says = [(header::WWW_AUTHENTICATE, "Bearer")];
-    (
-        StatusCode::UNAUTHORIZED,
-        says,
-        "show the token as `Authorization: Bearer …`",
-    )
-        .into_response()
 }
 
 /// Compares in a time that does not tell how much was right.

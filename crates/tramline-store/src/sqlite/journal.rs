@@ -38,21 +38,71 @@ pub(super) fn check(append: &Append) -> Result<(), StoreFault> {
 
 /// Adds a chunk, or says at which event the journal stands if that is not the one seen.
 pub(super) fn append(conn: &Connection, append: &Append) -> Result<Result<(), Seq>, Trouble> {
+    if append.seen == 0 && open(conn, append)? {
+        return Ok(Ok(()));
+    }
     let found = find(conn, append)?;
     let last = found.as_ref().map_or(0, |known| known.last);
-    if last != append.seen as i64 {
-        return Ok(Err(last as Seq));
-    }
     let known = match found {
-        Some(known) => known,
-        None => insert_run(conn, append)?,
+        Some(known) if last == append.seen as i64 => known,
+        Some(_) | None => return Ok(Err(last as Seq)),
     };
-    let tail = conn
+    let tail = insert_chunk(conn, &known, None, append)?;
+    update_run(conn, &known, tail, append)?;
+    Ok(Ok(()))
+}
+
+/// Makes a journal with its first chunk; not if it is there.
+fn open(conn: &Connection, append: &Append) -> Result<bool, Trouble> {
+    let head = &append.head;
+    // Known beforehand, so that the row needs no second visit. Nobody else writes now.
+    let tail: i64 = conn
+        .prepare_cached("SELECT ifnull(max(id), 0) + 1 FROM chunks")?
+        .query_row([], |row| row.get(0))?;
+    let made = conn
         .prepare_cached(
-            "INSERT INTO chunks (journal, prev, first, last, sum, body) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT INTO runs \
+               (run, tail, last, bytes, status, workflow, session, started_ms, updated_ms) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (run) DO NOTHING",
+        )?
+        .execute(params![
+            append.run.as_str(),
+            tail,
+            append.last as i64,
+            append.body.len() as i64,
+            head.status.as_str(),
+            head.workflow.as_str(),
+            head.session.as_deref(),
+            head.started_ms,
+            head.updated_ms,
+        ])?;
+    if made == 0 {
+        return Ok(false);
+    }
+    let known = Known {
+        key: conn.last_insert_rowid(),
+        tail: 0,
+        last: 0,
+        steady: true,
+    };
+    insert_chunk(conn, &known, Some(tail), append)?;
+    Ok(true)
+}
+
+/// Adds a chunk under an id, or under the next one if none is given; gives the id.
+fn insert_chunk(
+    conn: &Connection,
+    known: &Known,
+    id: Option<i64>,
+    append: &Append,
+) -> Result<i64, Trouble> {
+    let id = conn
+        .prepare_cached(
+            "INSERT INTO chunks (id, journal, prev, first, last, sum, body) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?
         .insert(params![
+            id,
             known.key,
             known.tail,
             known.last + 1,
@@ -60,8 +110,7 @@ pub(super) fn append(conn: &Connection, append: &Append) -> Result<Result<(), Se
             crc32fast::hash(&append.body),
             append.body,
         ])?;
-    update_run(conn, &known, tail, append)?;
-    Ok(Ok(()))
+    Ok(id)
 }
 
 /// What the list of runs holds of a journal that is appended to.
@@ -100,31 +149,6 @@ fn find(conn: &Connection, append: &Append) -> Result<Option<Known>, Trouble> {
         )
         .optional()?;
     Ok(known)
-}
-
-/// A run's row before its first chunk.
-fn insert_run(conn: &Connection, append: &Append) -> Result<Known, Trouble> {
-    let head = &append.head;
-    let key = conn
-        .prepare_cached(
-            "INSERT INTO runs \
-               (run, tail, last, bytes, status, workflow, session, started_ms, updated_ms) \
-             VALUES (?1, 0, 0, 0, ?2, ?3, ?4, ?5, ?6)",
-        )?
-        .insert(params![
-            append.run.as_str(),
-            head.status.as_str(),
-            head.workflow.as_str(),
-            head.session.as_deref(),
-            head.started_ms,
-            head.updated_ms,
-        ])?;
-    Ok(Known {
-        key,
-        tail: 0,
-        last: 0,
-        steady: true,
-    })
 }
 
 /// Naming a column in an UPDATE rewrites its indexes even if the value stays: the common case

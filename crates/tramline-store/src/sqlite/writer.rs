@@ -8,6 +8,7 @@ use super::desk::Desks;
 use super::faults::{Trouble, plain_fault};
 use super::place::{Place, impatient};
 use super::watch::Ticks;
+use crowd::Crowd;
 use room::Room;
 use rusqlite::{Connection, ErrorCode};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -17,6 +18,7 @@ use std::time::Instant;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tramline_engine::seams::StoreFault;
 
+mod crowd;
 mod owed;
 mod room;
 
@@ -65,6 +67,7 @@ struct Pen {
     ticks: Arc<Ticks>,
     /// Jobs that are not answered yet.
     open: AtomicUsize,
+    crowd: Crowd,
     /// How long one job alone took of late, in microseconds, if it was durable.
     sync_us: AtomicU64,
     /// Whether the connection syncs as it commits; changed only by who writes.
@@ -250,6 +253,7 @@ impl Pen {
             desks,
             ticks,
             open: AtomicUsize::new(0),
+            crowd: Crowd::default(),
             sync_us: AtomicU64::new(0),
             syncs: AtomicBool::new(true),
             room: Mutex::default(),
@@ -267,7 +271,9 @@ impl Pen {
 
     /// Whether a job that came alone is done where it was brought.
     fn writes_here(&self, bytes: usize) -> bool {
-        bytes <= HERE_BYTES_MAX && self.sync_us.load(Ordering::Relaxed) <= HERE_SYNC_US_MAX
+        bytes <= HERE_BYTES_MAX
+            && self.sync_us.load(Ordering::Relaxed) <= HERE_SYNC_US_MAX
+            && self.crowd.lets_alone()
     }
 
     /// Commits a group and answers everyone in it. It stays as it is if another process writes and
@@ -303,6 +309,7 @@ impl Pen {
             return;
         }
         let end = end.map(|_| ());
+        self.crowd.wrote(group.len());
         self.wrote.store(true, Ordering::Relaxed);
         if (durable || soon) && end.is_ok() {
             self.ticks.tick();

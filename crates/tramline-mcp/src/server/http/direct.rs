@@ -9,17 +9,18 @@
 use super::super::Shared;
 use super::super::connection::Connection;
 use axum::body::{Body, to_bytes};
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, Method, StatusCode};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
+use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientRequest, ErrorCode,
-    Implementation, InitializeRequestParams, JsonObject, JsonRpcVersion2_0, ProtocolVersion,
-    RequestId, RequestMetaObject, ServerJsonRpcMessage, ServerResult,
+    CallToolRequestParams, CallToolResponse, ClientCapabilities, ErrorCode, Implementation,
+    InitializeRequestParams, JsonObject, JsonRpcVersion2_0, ProtocolVersion, RequestId,
+    RequestMetaObject, ServerJsonRpcMessage,
 };
-use rmcp::service::{Peer, RequestContext, RoleServer, Service, serve_directly};
+use rmcp::service::{Peer, RequestContext, RoleServer, serve_directly};
 use rmcp::transport::streamable_http_server::StreamableHttpService;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use serde::Deserialize;
@@ -40,6 +41,8 @@ const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const PARAMETER: &str = "mcp-param-";
 const CALL: &str = "tools/call";
 const JSON: &str = "application/json";
+/// The field of `_meta` that names the protocol.
+const PROTOCOL: &str = "io.modelcontextprotocol/protocolVersion";
 /// The field of `_meta` by which a caller asks for log.
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
@@ -131,7 +134,9 @@ impl Direct {
         let Params { meta, name, .. } = &asked.params;
         let wanted = asked.method == CALL
             && only(headers, &NAME) == Some(name.as_str())
-            && meta.protocol_version() == Some(ProtocolVersion::V_2026_07_28)
+            && meta
+                .get(PROTOCOL)
+                .is_some_and(|it| it == ProtocolVersion::V_2026_07_28.as_str())
             && meta.client_capabilities().is_some()
             && meta.get_progress_token().is_none()
             && !meta.contains_key(LOG_LEVEL)
@@ -145,6 +150,22 @@ impl Direct {
         self.library.handle(request).await.map(Body::new)
     }
 
+    /// Answers a request, or has the library do it.
+    pub(super) async fn answer(&self, request: Request) -> Response {
+        let (parts, body) = request.into_parts();
+        if !self.fits(&parts) {
+            // In a box: every request is given room for what happens to few.
+            return Box::pin(self.library(parts, body)).await;
+        }
+        let Ok(body) = to_bytes(body, BYTES_MAX).await else {
+            return (StatusCode::BAD_REQUEST, "the request ends before its end").into_response();
+        };
+        match self.read(&parts.headers, &body) {
+            Some(asked) => self.call(asked, parts).await,
+            None => Box::pin(self.library(parts, Body::from(body))).await,
+        }
+    }
+
     /// Makes a call, and answers it.
     async fn call(&self, asked: Asked, parts: Parts) -> Response {
         let Params {
@@ -154,7 +175,6 @@ impl Direct {
         } = asked.params;
         let mut params = CallToolRequestParams::new(name);
         params.arguments = arguments;
-        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let mut context = RequestContext::new(asked.id.clone(), self.peer.clone());
         context.meta = meta;
         context.extensions.insert(parts);
@@ -163,7 +183,7 @@ impl Direct {
         let mut calling = Calling {
             cancel,
             future: Some(Box::pin(async move {
-                Service::handle_request(&connection, request, context).await
+                connection.call_tool(params, context).await
             })),
         };
         let answer = tokio::select! {
@@ -174,9 +194,9 @@ impl Direct {
             }
         };
         let (status, message) = match answer {
-            Ok(result) => (
+            Ok(response) => (
                 StatusCode::OK,
-                ServerJsonRpcMessage::response(result, asked.id),
+                ServerJsonRpcMessage::response(response.into(), asked.id),
             ),
             Err(error) => {
                 let status = match error.code {
@@ -188,25 +208,15 @@ impl Direct {
             }
         };
         match serde_json::to_vec(&message) {
-            Ok(body) => (status, [(CONTENT_TYPE, JSON)], Body::from(body)).into_response(),
+            Ok(body) => {
+                let mut response = Response::new(Body::from(body));
+                *response.status_mut() = status;
+                let json = HeaderValue::from_static(JSON);
+                response.headers_mut().insert(CONTENT_TYPE, json);
+                response
+            }
             Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
         }
-    }
-}
-
-/// Answers a request, or has the library do it.
-pub(super) async fn answer(State(direct): State<Arc<Direct>>, request: Request) -> Response {
-    let (parts, body) = request.into_parts();
-    if !direct.fits(&parts) {
-        // In a box: every request is given room for what happens to few.
-        return Box::pin(direct.library(parts, body)).await;
-    }
-    let Ok(body) = to_bytes(body, BYTES_MAX).await else {
-        return (StatusCode::BAD_REQUEST, "the request ends before its end").into_response();
-    };
-    match direct.read(&parts.headers, &body) {
-        Some(asked) => direct.call(asked, parts).await,
-        None => Box::pin(direct.library(parts, Body::from(body))).await,
     }
 }
 
@@ -217,7 +227,7 @@ fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     values.next().is_none().then_some(value)
 }
 
-type Answered = Result<ServerResult, rmcp::ErrorData>;
+type Answered = Result<CallToolResponse, rmcp::ErrorData>;
 
 /// A call under way. One that nobody waits for any more is cancelled, and still comes to its end.
 struct Calling {
