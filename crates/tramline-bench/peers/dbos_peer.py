@@ -117,7 +117,8 @@ async def paused():
     before = resident()
     made = await start_all(count, 2 * count, 30)
     await asyncio.sleep(1)
-    return {"paused_bytes": (resident() - before) / made, "made": made}
+    now = resident()
+    return {"paused_bytes": (now - before) / made, "process_bytes": now, "made": made}
 
 
 async def go_on():

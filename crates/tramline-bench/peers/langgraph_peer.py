@@ -131,7 +131,8 @@ def paused():
     while made < count and time.perf_counter() < end:
         app.invoke({"n": 1}, {"configurable": {"thread_id": f"t{made}"}}, durability="sync")
         made += 1
-    return {"paused_bytes": (resident() - before) / made, "made": made}
+    now = resident()
+    return {"paused_bytes": (now - before) / made, "process_bytes": now, "made": made}
 
 
 def go_on():

@@ -14,6 +14,9 @@ use tramline_core::ids::Seq;
 use tramline_core::journal::{self, Entry, Event, Outcome, TooLarge};
 use tramline_core::run::Run;
 
+/// Room for the first events of a batch, in bytes: what a short run writes, or a layer of some tasks.
+const BODY_BYTES: usize = 2 << 10;
+
 /// So many recorded events are sent even if nothing waits for them: bounds what is recomputed.
 const BATCH_EVENTS_MAX: usize = 2_048;
 /// So many recorded bytes are sent even if nothing waits for them: bounds memory.
@@ -96,6 +99,9 @@ impl Ledger {
 
     fn write(&mut self, entry: Entry) -> Result<(), TooLarge> {
         let before = self.body.len();
+        if before == 0 {
+            self.body.reserve(BODY_BYTES);
+        }
         journal::encode(&entry, &mut self.body)?;
         self.bytes += (self.body.len() - before) as u64;
         self.recorded.push(entry);

@@ -12,14 +12,12 @@ use std::time::Instant;
 
 /// What a paused workflow was given: the least that must be known of it.
 const GIVEN: &str = r#"{"workflow":"asks","input":{"n":1},"waits_at":"ask"}"#;
-/// So many are made before the count begins, by peers as many as are counted.
-const BEFORE: usize = 2_500;
 /// So many are asked for before answers are read.
 const AT_ONCE: usize = 16;
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "10,000 paused workflows",
-    says: "Workflows that wait for a person: what each adds to the memory of the process once there are many, how long a process that starts beside \
+    says: "Workflows that wait for a person: what each adds to the memory of the process once there are as many already, what the process has in memory with all of them, how long a process that starts beside \
            them takes until it is ready, and how long the first one takes to go on. A peer makes as many of them as it can in 30 \
            seconds. pflow has no process for a workflow that waits: to go on is to start one. The limit is the bare data in memory.",
     measure,
@@ -41,6 +39,7 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
     let (ours, theirs) = (place.pick(2_000, 10_000), place.pick(200, 10_000));
     let names = [
         Figure::less("memory for each", "bytes", &MEMORY),
+        Figure::less("memory of the process", "MB", &[]),
         Figure::less("restart until ready", "ms", &AHEAD),
         Figure::less("first one goes on", "ms", &AHEAD),
     ];
@@ -51,11 +50,13 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
             command.arg(what).arg(dir.path()).arg(theirs.to_string());
             Ok::<_, anyhow::Error>(command)
         };
-        let bytes = figure(&figures(&command("paused")?)?, "paused_bytes")?;
+        let paused = figures(&command("paused")?)?;
+        let bytes = figure(&paused, "paused_bytes")?;
+        let process = figure(&paused, "process_bytes")? / 1e6;
         let began = Instant::now();
         let first = figure(&figures(&command("go_on")?)?, "first_ms")?;
         let whole = began.elapsed().as_secs_f64() * 1e3;
-        Ok(vec![bytes, whole - first, first])
+        Ok(vec![bytes, process, whole - first, first])
     };
     let all = vec![
         Contender::new("Tramline", Kind::Ours, || served(place, &document, ours)),
@@ -74,7 +75,7 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
             let mut command = place.python("pflow", "pflow.py")?;
             command.arg("go_on").arg(dir.path());
             let first = figure(&figures(&command)?, "first_ms")?;
-            Ok(vec![f64::NAN, f64::NAN, first])
+            Ok(vec![f64::NAN, f64::NAN, f64::NAN, first])
         })
         .lacking("none waits in a process"),
         Contender::cannot(
@@ -108,10 +109,11 @@ fn served(place: &Place, document: &Path, count: usize) -> Result<Vec<f64>> {
     let checkpoint = waiting["checkpoint_id"].as_str();
     let checkpoint = checkpoint.with_context(|| format!("{waits}"))?.to_owned();
     // What is kept up to a bound is there before the count begins.
-    pause(&mut talk, &call, BEFORE)?;
+    pause(&mut talk, &call, count)?;
     let before = resident(talk.process())?;
     pause(&mut talk, &call, count)?;
-    let each = (resident(talk.process())? - before) / count as f64;
+    let process = resident(talk.process())?;
+    let each = (process - before) / count as f64;
     drop((talk, watch));
     let began = Instant::now();
     let (mut talk, _watch) = start()?;
@@ -127,6 +129,7 @@ fn served(place: &Place, document: &Path, count: usize) -> Result<Vec<f64>> {
     ensure!(done["isError"] != true, "{done}");
     Ok(vec![
         each,
+        process / 1e6,
         restart.as_secs_f64() * 1e3,
         first.as_secs_f64() * 1e3,
     ])

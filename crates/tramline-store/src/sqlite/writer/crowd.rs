@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const CALM_AFTER: usize = 4;
 
 /// One of so many who seem alone is sent to the writing thread.
-const LOOK_EVERY: usize = 16;
+const LOOK_EVERY: usize = 64;
 
 /// What is known of who writes.
 #[derive(Debug, Default)]

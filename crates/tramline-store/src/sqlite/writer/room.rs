@@ -11,14 +11,18 @@ use std::io;
 use std::path::PathBuf;
 
 /// How much longer the log is made at once, in bytes: about fifteen commits.
-const STEP_BYTES: u64 = 256 << 10;
+const STEP_BYTES: u64 = STEPS * ZEROS.len() as u64;
+const STEPS: u64 = 4;
+
+/// At hand: to ask for as much memory each time takes as long as to write it.
+static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
 /// What is known of the log between commits. Whoever asks has the connection that writes.
 #[derive(Debug, Default)]
 pub(super) struct Room {
     /// The log. SQLite's locks are on other files, so that it is open here does no harm.
     log: Option<File>,
-    /// How long it is in this commit.
+    /// How long it was after the last commit.
     bytes: u64,
     /// Whether the last commit made it longer.
     full: bool,
@@ -31,11 +35,14 @@ impl Room {
         if self.log.is_none() {
             self.log = log_of(conn).and_then(|path| open(path).ok());
         }
-        self.bytes = self.length();
-        if !self.full || self.bytes == 0 || self.bytes >= LOG_BYTES_MAX {
+        if !std::mem::take(&mut self.full) {
             return;
         }
-        self.full = false;
+        // Another process may have made it longer since.
+        self.bytes = self.length();
+        if self.bytes == 0 || self.bytes >= LOG_BYTES_MAX {
+            return;
+        }
         if let Some(log) = &self.log {
             match longer(log, self.bytes) {
                 Ok(()) => self.bytes += STEP_BYTES,
@@ -47,7 +54,9 @@ impl Room {
 
     /// Looks whether the commit found room.
     pub(super) fn after(&mut self) {
-        self.full = self.length() > self.bytes;
+        let bytes = self.length();
+        self.full = bytes > self.bytes;
+        self.bytes = bytes;
     }
 
     fn length(&self) -> u64 {
@@ -61,7 +70,7 @@ fn open(path: PathBuf) -> io::Result<File> {
 }
 
 fn longer(log: &File, end: u64) -> io::Result<()> {
-    write_at(log, &vec![0; STEP_BYTES as usize], end)
+    (0..STEPS).try_for_each(|step| write_at(log, &ZEROS, end + step * ZEROS.len() as u64))
 }
 
 #[cfg(unix)]
