@@ -1,4 +1,5 @@
 // Idle time is cut out, and what is left keeps its length.
+import { since } from "../src/run/paint";
 import { expect, test } from "vitest";
 import { axis, axisOf, moment, place } from "../src/run/idle";
 import { add, find, lastAt, none, settled } from "../src/run/steps";
@@ -56,4 +57,10 @@ test("pages are put together, and a page that is newer replaces what was open", 
   expect(find(second.rows, 3)).toBe(2);
   expect(lastAt(second, "b")).toBe(2);
   expect(lastAt(second, "c", 20)).toBeUndefined();
+});
+
+test("marks that are near each other are told with more digits", () => {
+  expect([since(0, 0.5), since(0.5, 0.5), since(2, 2), since(999, 100)]).toEqual(["+0.0 ms", "+0.5 ms", "+2 ms", "+999 ms"]);
+  expect([since(1_250, 250), since(1_250, 50), since(1_250, 5)]).toEqual(["+1.3 s", "+1.25 s", "+1.250 s"]);
+  expect([since(12_000, 2_000), since(125_000, 10)]).toEqual(["+12 s", "+2 min 5 s"]);
 });

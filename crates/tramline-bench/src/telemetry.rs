@@ -4,7 +4,9 @@
 //! An observer that does nothing passes the same branch and is then called for everything, so what it
 //! adds is more than off can cost. Machines that measure are busy: the houses take short turns one
 //! after the other, each turn is held against those of two houses that are off in the same round, and
-//! the median of all rounds counts. How far these two are apart tells how much of it is noise.
+//! the median of all rounds counts. How far these two are apart tells how much of it is noise. A house
+//! that lies better in memory, or whose server does, is quicker all its life: after some rounds there
+//! are new ones.
 
 use crate::graphs;
 use crate::report::{Aim, Report};
@@ -18,6 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tramline::config::Config;
 use tramline::core::formats::yaml_graph::Document;
+use tramline::core::graph::Graph;
 use tramline::core::ids::StepNo;
 use tramline::core::journal::Entry;
 use tramline::core::navigate::Walk;
@@ -29,8 +32,10 @@ use tramline::wire::{self, House};
 
 const CALLS: usize = 10;
 const CHAIN: usize = 100;
-/// Odd, so that there is a middle one.
-const ROUNDS: usize = 31;
+/// How often houses are opened anew.
+const SETS: usize = 4;
+/// How many turns each house has: everybody is as often in each place, forwards and backwards.
+const ROUNDS: usize = 2 * ALL.len();
 /// How long a house has its turn: long enough for some batches of spans to leave in it.
 const TURN: Duration = Duration::from_millis(200);
 /// How long everybody rests after a turn, so that what one house has left to send is not the next
@@ -82,13 +87,21 @@ async fn compare(
     durable: bool,
     port: u16,
 ) -> Result<()> {
-    let dirs = ALL.map(|_| tempfile::tempdir());
-    let mut houses = Vec::new();
-    for (standing, dir) in ALL.into_iter().zip(&dirs) {
-        let dir = dir.as_ref().ok().filter(|_| durable);
-        houses.push(open(dir.map(|dir| dir.path()), document, standing, port)?);
+    let (mut spent, mut lost) = (Vec::new(), 0.0);
+    for _ in 0..SETS {
+        let dirs = ALL.map(|_| tempfile::tempdir());
+        let mut houses = Vec::new();
+        for (standing, dir) in ALL.into_iter().zip(&dirs) {
+            let dir = dir.as_ref().ok().filter(|_| durable);
+            houses.push(open(dir.map(|dir| dir.path()), document, standing, port)?);
+        }
+        spent.extend(turns(&houses, document, *each).await?);
+        let text = houses[3].telemetry.as_ref().map(|it| it.text(0));
+        lost += dropped(&text.unwrap_or_default());
+        for house in houses {
+            house.close().await;
+        }
     }
-    let spent = turns(&houses, document, *each).await?;
     let name = format!("{what}, {}", if durable { "durable" } else { "in memory" });
     let off = median(spent.iter().map(|round| round[0].wall_us));
     report.add(format!("{name}, telemetry off"), off, "us", Aim::None);
@@ -124,12 +137,8 @@ async fn compare(
             report.add(format!("{name}, processor"), work, "%", Aim::None);
         }
     }
-    let text = houses[3].telemetry.as_ref().map(|it| it.text(0));
     let name = format!("{name}, spans that the queue did not take");
-    report.add(name, dropped(&text.unwrap_or_default()), "spans", Aim::None);
-    for house in houses {
-        house.close().await;
-    }
+    report.add(name, lost, "spans", Aim::None);
     Ok(())
 }
 
@@ -154,27 +163,25 @@ struct Spent {
 /// after another finds the machine as that left it.
 async fn turns(houses: &[House], document: &Document, each: usize) -> Result<Vec<Vec<Spent>>> {
     let graph = graphs::first(document)?;
+    // A house that was just opened is slow.
     for house in houses {
-        run(&house.engine, &graph, 0).await?;
+        turn(house, &graph).await?;
     }
     let mut rounds = Vec::new();
     for round in 0..ROUNDS {
         let mut spent = vec![Spent::default(); houses.len()];
-        for turn in 0..houses.len() {
+        for place in 0..houses.len() {
             // Forwards and backwards, so that nobody always follows the same one.
-            let turn = if round % 2 == 0 {
-                turn
+            let place = if round % 2 == 0 {
+                place
             } else {
-                houses.len() - 1 - turn
+                houses.len() - 1 - place
             };
-            let at = (round / 2 + turn) % houses.len();
-            let (began, before, mut done) = (Instant::now(), worked_us(), 0);
-            while began.elapsed() < TURN {
-                run(&houses[at].engine, &graph, 0).await?;
-                done += each;
-            }
-            let took = began.elapsed();
+            let at = (round / 2 + place) % houses.len();
+            let before = worked_us();
+            let (took, runs) = turn(&houses[at], &graph).await?;
             tokio::time::sleep(REST).await;
+            let done = runs * each;
             spent[at] = Spent {
                 wall_us: took.as_secs_f64() * 1e6 / done as f64,
                 work_us: (worked_us() - before) / done as f64,
@@ -183,6 +190,16 @@ async fn turns(houses: &[House], document: &Document, each: usize) -> Result<Vec
         rounds.push(spent);
     }
     Ok(rounds)
+}
+
+/// One house's turn: how long it was, and how many runs there were in it.
+async fn turn(house: &House, graph: &Arc<Graph>) -> Result<(Duration, usize)> {
+    let (began, mut runs) = (Instant::now(), 0);
+    while began.elapsed() < TURN {
+        run(&house.engine, graph, 0).await?;
+        runs += 1;
+    }
+    Ok((began.elapsed(), runs))
 }
 
 /// How long the threads of this process have worked so far, where the system tells.

@@ -7,8 +7,8 @@ import { mermaid } from "./mermaid";
 import { svg } from "./svg";
 import type { NodeState } from "./view";
 
-/** With a little room around it, and never larger than drawn. */
-export const FIT = { maxZoom: 1, padding: 0.05 };
+/** Below the buttons, with a little room around it, and never larger than drawn. */
+export const FIT = { maxZoom: 1, padding: { top: "52px", right: "12px", bottom: "12px", left: "12px" } } as const;
 
 type Props = {
   graph: Graph;

@@ -41,6 +41,8 @@ export type GraphProps = {
 const nodeTypes = { shown: ShownNodeView };
 /** Small, so that it hides little where there is little room. */
 const MAP = { width: 136, height: 100 };
+/** A graph of more nodes is hard to oversee without the overview, however little room there is. */
+const MANY = 40;
 const edgeTypes = { shown: ShownEdgeView };
 
 export function GraphView(props: GraphProps) {
@@ -103,7 +105,7 @@ function Canvas(props: GraphProps & { laid: Laid }) {
   const connect = useCallback(({ source, target }: Connection) => onConnect?.(source, target), [onConnect]);
 
   return (
-    <section className="graph" aria-label={name} ref={frame} onKeyDown={onKeyDown} data-nodes={graph.nodes.length}>
+    <section className={graph.nodes.length > MANY ? "graph many" : "graph"} aria-label={name} ref={frame} onKeyDown={onKeyDown} data-nodes={graph.nodes.length}>
       <Hatch />
       <ReactFlow
         nodes={nodes}

@@ -159,9 +159,16 @@ function ticks(to: Context, of: Scene, view: View, x: (at: number) => number, wi
     to.fillStyle = ink["soft"]!;
     to.fillRect(x(at), 0, 1, height);
     to.fillStyle = ink["quiet"]!;
-    const words = of.axis.stretches.length ? `+${duration(moment(of.axis, at) - first)}` : `#${Math.round(at) + 1}`;
+    const words = of.axis.stretches.length ? since(moment(of.axis, at) - first, (view.to - view.from) / many) : `#${Math.round(at) + 1}`;
     to.fillText(words, x(at) + 4, 14);
   }
+}
+
+/** A mark's time, with as many digits as tell it from the next one. */
+export function since(ms: number, apart: number): string {
+  if (ms < 1_000) return `+${ms.toFixed(apart < 1 ? 1 : 0)} ms`;
+  if (ms < 60_000 && apart < 1_000) return `+${(ms / 1_000).toFixed(apart < 10 ? 3 : apart < 100 ? 2 : 1)} s`;
+  return `+${duration(ms)}`;
 }
 
 function idleWords(ms: number): string {

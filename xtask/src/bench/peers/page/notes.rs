@@ -43,8 +43,8 @@ const BETWEEN: &[(u64, &str, &str)] = &[
     (
         7,
         "at least 10x less memory than any peer",
-        "a peer whose waiting workflows are only rows of its database keeps next to nothing of them in memory; ours keeps those it \
-         touched last",
+        "workflows that are only rows of a database take next to nothing in memory, at a peer as with us; some bytes for each are what the \
+         allocator has more after ten thousand",
     ),
     (
         8,
