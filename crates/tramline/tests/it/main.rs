@@ -16,6 +16,7 @@ mod convert;
 mod debugging;
 mod downstream;
 mod examples;
+mod golden;
 mod kill_smoke;
 mod killed;
 mod library;
