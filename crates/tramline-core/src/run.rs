@@ -11,6 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 use tramline_expr::{Map, Str, Value};
 
+mod exact;
 mod flow;
 mod history;
 mod items;

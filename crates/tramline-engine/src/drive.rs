@@ -27,6 +27,7 @@ use tramline_core::step::{self, Work};
 mod absorb;
 mod calls;
 mod finish;
+mod overtaken;
 mod policy;
 mod spread;
 mod standing;
@@ -142,18 +143,7 @@ impl Driver {
         if ended.is_ok() {
             self.tell_where_we_are();
         }
-        for call in self.calls.values() {
-            call.cancel.cancel();
-        }
-        if !self.under_way.is_empty() {
-            // Cancelled calls get the time to tell their servers, without anybody waiting.
-            let mut rest = std::mem::take(&mut self.under_way);
-            let grace = self.inner.options.cancel_grace;
-            self.inner.tasks.spawn(async move {
-                let _ = tokio::time::timeout(grace, async { while rest.next().await.is_some() {} })
-                    .await;
-            });
-        }
+        self.abandon_calls();
         let rest = Rest {
             bytes: self.ledger.bytes,
             held: self.ledger.held,
@@ -166,11 +156,11 @@ impl Driver {
     async fn turn(&mut self) -> Result<Ended, Fault> {
         loop {
             // What was let go of is for others to go on with.
-            if !self.ledger.held
-                && self.ledger.is_settled()
-                && let Some(ended) = self.ended()
-            {
-                return Ok(ended);
+            if !self.ledger.held && self.ledger.is_settled() {
+                match self.ended() {
+                    Some(ended) => return Ok(ended),
+                    None => self.start_over().await?,
+                }
             }
             self.leave_soon().await;
             self.give_way().await?;
@@ -351,8 +341,8 @@ impl Driver {
         match woken {
             Woken::Sent(Ok(())) if self.heard && self.ledger.held => self.absorb().await,
             Woken::Sent(Ok(())) | Woken::Late => Ok(()),
-            Woken::Sent(Err(AppendError::Moved { .. })) => self.rebase().await,
-            Woken::Sent(Err(AppendError::Elsewhere { owner })) => self.shut_out(owner).await,
+            Woken::Sent(Err(AppendError::Moved { .. })) => self.overtaken().await,
+            Woken::Sent(Err(AppendError::Elsewhere { .. })) => self.start_over().await,
             Woken::Sent(Err(AppendError::Store(fault))) => Err(fault.into()),
             Woken::Came(came) => self.came(came),
             Woken::Word => self.absorb().await,

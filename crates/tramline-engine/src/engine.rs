@@ -24,7 +24,7 @@ use tokio_util::task::TaskTracker;
 use tramline_core::Str;
 use tramline_core::graph::Patch;
 use tramline_core::ids::{Checkpoint, RunId, Seq, StepNo, ToolName};
-use tramline_core::journal::{Answer, Entry, Event, Outcome, Parent, Pause, Started};
+use tramline_core::journal::{Answer, Entry, Event, Outcome, Parent, Started};
 use tramline_core::run::Run;
 use tramline_core::trace::Trace;
 
@@ -49,7 +49,8 @@ mod say;
 mod start;
 mod warm;
 
-pub(crate) use child::{Called, ChildCall};
+use child::waited_for;
+pub(crate) use child::{Called, ChildCall, key as child_key};
 pub use debug::At;
 pub use expiry::over;
 pub use follow::Follow;
@@ -307,17 +308,14 @@ impl Engine {
 
     /// Ends a run, wherever it is driven. Calls under way are cancelled.
     pub async fn abort(&self, id: &RunId, by: Str, why: Option<String>) -> Result<(), Fault> {
-        let mut children = Vec::new();
-        self.say(id, |run| {
-            children = waited_for(run);
-            Ok(Event::Finished {
-                outcome: Outcome::Aborted {
-                    by: by.clone(),
-                    why: why.clone(),
-                },
-            })
-        })
-        .await?;
+        let outcome = Outcome::Aborted {
+            by: by.clone(),
+            why: why.clone(),
+        };
+        let last = self.say_end(id, outcome).await?;
+        // Boxed: rare, and it must not make every future larger. It has ended, whatever comes of that.
+        let children = Box::pin(self.children_before(id, last)).await;
+        let children = children.unwrap_or_default();
         // What waits for nobody any more ends too; one that ended meanwhile needs nothing.
         for child in children {
             let _ = Box::pin(self.abort(&child, by.clone(), why.clone())).await;
@@ -401,20 +399,6 @@ pub fn stale(run: &Run, asked: Seq) -> Fault {
     let current = run.pauses.keys().copied().map(point).collect();
     let asked = point(asked);
     Fault::Stale { asked, current }
-}
-
-/// The paused runs that a run waits for.
-fn waited_for(run: &Run) -> Vec<RunId> {
-    let child = |pause: &Pause| match pause {
-        Pause::Child { run, .. } => Some(run.clone()),
-        Pause::Layer { .. }
-        | Pause::Approval { .. }
-        | Pause::InDoubt { .. }
-        | Pause::Break { .. }
-        | Pause::Effect { .. }
-        | Pause::Budget { .. } => None,
-    };
-    run.pauses.values().filter_map(child).collect()
 }
 
 impl Inner {

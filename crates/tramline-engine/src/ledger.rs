@@ -74,6 +74,8 @@ impl Ledger {
 
     /// Records an event and applies it. One that is too large leaves no trace.
     pub(crate) fn record(&mut self, run: &mut Run, event: Event) -> Result<Seq, Fault> {
+        run.is_exact(&event)
+            .map_err(|message| damaged(run, &message))?;
         let entry = Entry {
             seq: run.seq + 1,
             at_ms: clock::now_ms(),

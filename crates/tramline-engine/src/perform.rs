@@ -30,6 +30,10 @@ pub(crate) struct Attempt {
 /// Runs a workflow as a step and waits for it, at most for the time its node gives.
 pub(crate) async fn workflow(engine: &Engine, call: ChildCall, most_ms: Option<u64>) -> Called {
     let (name, cancel) = (call.name.clone(), call.cancel.clone());
+    if cancel.is_cancelled() {
+        let message = format!("workflow `{name}` was cancelled before it was called");
+        return Called::Answer(Err(Failure::new(FailureKind::Cancelled, message)));
+    }
     let called = engine.call_workflow(call);
     let Some(most) = most_ms.map(Duration::from_millis) else {
         return called.await;
@@ -65,6 +69,11 @@ pub(crate) async fn attempt(tools: Arc<dyn Tools>, attempt: Attempt) -> Result<V
         cancel,
         upstream,
     } = attempt;
+    // Who gave up before the first look must not see it leave.
+    if cancel.is_cancelled() {
+        let message = format!("{tool} was cancelled before it was called");
+        return Err(Failure::new(FailureKind::Cancelled, message));
+    }
     let name = tool.clone();
     let call = tools.call(Call {
         tool,

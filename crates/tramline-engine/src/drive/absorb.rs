@@ -1,6 +1,7 @@
 //! Other people's words in a run that is being driven: answers, patches, aborts.
 
 use super::Driver;
+use super::overtaken::is_word;
 use crate::engine::{over, stale};
 use crate::fault::Fault;
 use crate::ledger::damaged;
@@ -8,8 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tramline_core::ids::Seq;
-use tramline_core::journal::{Entry, Event};
-use tramline_core::run::Stage;
+use tramline_core::journal::Entry;
 
 /// A driver that never waits holds still so often, so that other processes are heard too.
 const BUSY_MAX: Duration = Duration::from_millis(500);
@@ -58,6 +58,9 @@ impl Driver {
             return Ok(());
         }
         let (entries, bytes) = self.inner.read(&self.run.id, self.ledger.durable).await?;
+        if !entries.iter().all(|entry| is_word(&entry.event)) {
+            return self.start_over().await;
+        }
         for entry in &entries {
             self.run
                 .apply(entry)
@@ -70,76 +73,15 @@ impl Driver {
         Ok(())
     }
 
-    /// Starts again from the journal as it is, after others' events came before ours.
-    ///
-    /// What only computed is recomputed. What nobody would think of again is recorded again: that
-    /// we took the run over, what came back from calls, further attempts of steps that stay open.
-    pub(super) async fn rebase(&mut self) -> Result<(), Fault> {
-        let ours = self.ledger.discard();
-        let loaded = self.inner.load(&self.run.id).await?;
-        self.run = loaded.run;
-        self.learnt(&loaded.entries);
-        self.ledger.durable = self.run.seq;
-        self.ledger.bytes = loaded.bytes;
-        self.held.clear();
-        self.preparing.clear();
-        let mut announced = Vec::new();
-        for Entry { event, .. } in ours {
-            let (step, is_attempt) = match &event {
-                Event::Resumed { .. } if self.run.outcome.is_none() => (None, false),
-                Event::Answered { pause, .. } => {
-                    self.still_asked(*pause)?;
-                    (None, false)
-                }
-                Event::StepStarted { step, .. } => (Some(*step), true),
-                Event::StepFinished { step, .. }
-                | Event::StepFailed { step, .. }
-                | Event::AttemptFailed { step, .. } => (Some(*step), false),
-                Event::Started(_)
-                | Event::Resumed { .. }
-                | Event::Spread { .. }
-                | Event::Gathered { .. }
-                | Event::Waiting { .. }
-                | Event::Paused { .. }
-                | Event::Watched { .. }
-                | Event::Amended { .. }
-                | Event::Guided(_)
-                | Event::Moved(_)
-                | Event::Noted(_)
-                | Event::ToolCalled(_)
-                | Event::ToolAnswered(_)
-                | Event::Refused(_)
-                | Event::Finished { .. } => continue,
-            };
-            if step.is_some_and(|step| !self.run.open.contains_key(&step)) {
-                continue;
-            }
-            let seq = self.ledger.record(&mut self.run, event)?;
-            announced.extend(step.filter(|_| is_attempt).map(|step| (step, seq)));
-        }
-        // Among what was recorded again may be ends of calls that may not be repeated.
-        self.settled_at = self.run.seq;
-        self.forget_closed();
-        self.set_alarms();
-        for (step, seq) in announced {
-            let open = self.run.open.get(&step);
-            let waits = open.is_some_and(|open| open.stage == Stage::Calling);
-            if waits && !self.calls.contains_key(&step) {
-                self.call(step, seq)?;
-            }
-        }
-        Ok(())
-    }
-
     /// Tells the observer, if there is one, what others appended.
-    fn learnt(&self, entries: &[Entry]) {
+    pub(super) fn learnt(&self, entries: &[Entry]) {
         if let Some(observer) = self.inner.observer() {
             observer.learnt(&self.run, entries);
         }
     }
 
     /// Refuses an answer that we brought if somebody else's came first.
-    fn still_asked(&self, pause: Seq) -> Result<(), Fault> {
+    pub(super) fn still_asked(&self, pause: Seq) -> Result<(), Fault> {
         if self.run.outcome.is_some() {
             return Err(over(&self.run));
         }
@@ -147,19 +89,6 @@ impl Driver {
             true => Ok(()),
             false => Err(stale(&self.run, pause)),
         }
-    }
-
-    /// Says that another process drives the run, or that it came first with an answer.
-    pub(super) async fn shut_out(&mut self, owner: String) -> Result<(), Fault> {
-        let ours = self.ledger.discard();
-        self.run = self.inner.load(&self.run.id).await?.run;
-        for entry in ours {
-            if let Event::Answered { pause, .. } = entry.event {
-                self.still_asked(pause)?;
-            }
-        }
-        let run = self.run.id.clone();
-        Err(Fault::Elsewhere { run, owner })
     }
 
     /// Cancels calls whose steps are not open any more.

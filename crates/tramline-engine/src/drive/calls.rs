@@ -2,7 +2,7 @@
 
 use super::policy::looked_at;
 use super::{Came, Driver, Ticket};
-use crate::engine::{Called, ChildCall, Engine};
+use crate::engine::{Called, ChildCall, Engine, child_key};
 use crate::fault::Fault;
 use crate::perform::{self, Attempt};
 use crate::settings::Settings;
@@ -210,8 +210,7 @@ impl Driver {
                 depth: above.map_or(1, |parent| parent.depth + 1),
             },
             born_ms: self.run.started_ms,
-            // After a failure the next attempt is another run; after a crash it is the same.
-            key: format!("{}/{step}/{}", self.run.id, open.failed).into(),
+            key: child_key(&self.run.id, step, open.failed),
             session: self.run.started.session.clone(),
             owner: self.run.started.owner.clone(),
             budget: self.budget_left(),

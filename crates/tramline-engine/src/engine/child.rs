@@ -4,7 +4,7 @@
 //! back to the same child and nothing in it happens twice. A child that waits for an answer makes
 //! its parent wait; whichever of the two is later to see that the other is ready wakes the parent.
 
-use super::{Engine, Inner, Start};
+use super::{Engine, Inner, Loaded, Start};
 use crate::drive::Ended;
 use crate::engine::Handle;
 use crate::fault::Fault;
@@ -13,10 +13,12 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::graph::Graph;
-use tramline_core::ids::{Checkpoint, RunId, Seq};
+use tramline_core::ids::{Checkpoint, RunId, Seq, StepNo};
 use tramline_core::journal::{Answer, Budget, Event, Outcome, Parent, Pause};
+use tramline_core::run::{Open, Run};
 use tramline_core::text::nearest;
 use tramline_core::upstream::Upstream;
+use tramline_core::workflow::{Action, WORKFLOW_SERVER};
 use tramline_core::{Str, Value, trace};
 
 /// Deeper nesting is refused: it is a workflow that calls itself.
@@ -168,6 +170,32 @@ impl Engine {
         }
     }
 
+    /// The runs that a run was waiting for when it ended at this event: those that wait
+    /// themselves, and those that a driver had under way. Its driver ends the latter too, unless it
+    /// is dead.
+    pub(super) async fn children_before(&self, id: &RunId, last: Seq) -> Result<Vec<RunId>, Fault> {
+        let Loaded { entries, .. } = self.load(id).await?;
+        let before = self.fold(id, &entries[..last as usize - 1])?;
+        let calls = |open: &Open| match &before.graph.node(open.node).action {
+            Action::Call { tool, .. } => tool.server == WORKFLOW_SERVER,
+            Action::Entry
+            | Action::Compute { .. }
+            | Action::Choose { .. }
+            | Action::Wait(_)
+            | Action::Exit => false,
+        };
+        let mut children = waited_for(&before);
+        let open = before.open.iter().filter(|(_, open)| calls(open));
+        let begun = open.map(|(step, open)| {
+            let key = key(id, *step, open.failed);
+            RunId::new(before.started_ms, spread_bits(&key))
+        });
+        children.extend(begun.filter(|_| self.0.runs_workflows()));
+        children.sort_unstable();
+        children.dedup();
+        Ok(children)
+    }
+
     /// Ends a child that nobody wants any more, unless it is only we who stop.
     async fn give_up(&self, id: &RunId) {
         if !self.0.stop.is_cancelled() {
@@ -206,6 +234,20 @@ fn answered(graph: &Graph, run: &RunId, outcome: &Outcome) -> Called {
     let message = format!("workflow `{}`: {says}", graph.workflow.name);
     let data = Value::object([("run_id", run.as_str().into()), ("error", error.clone())]);
     Called::Answer(Err(Failure::new(kind, message).with_data(data)))
+}
+
+/// The paused runs that a run waits for.
+pub(super) fn waited_for(run: &Run) -> Vec<RunId> {
+    let child = |pause: &Pause| match pause {
+        Pause::Child { run, .. } => Some(run.clone()),
+        Pause::Layer { .. }
+        | Pause::Approval { .. }
+        | Pause::InDoubt { .. }
+        | Pause::Break { .. }
+        | Pause::Effect { .. }
+        | Pause::Budget { .. } => None,
+    };
+    run.pauses.values().filter_map(child).collect()
 }
 
 impl Inner {
@@ -274,6 +316,12 @@ impl Inner {
         }
         any
     }
+}
+
+/// What tells a step's call of a workflow from all others. After a failure the next attempt is
+/// another run; after a crash it is the same.
+pub(crate) fn key(run: &RunId, step: StepNo, failed: u32) -> Str {
+    format!("{run}/{step}/{failed}").into()
 }
 
 /// 128 bits that follow from a key alone, the same in every process (FNV-1a).

@@ -73,7 +73,7 @@ impl Engine {
     }
 
     /// Folds events that need not be in the store.
-    pub(super) fn fold(&self, id: &RunId, entries: &[Entry]) -> Result<Run, Fault> {
+    pub(crate) fn fold(&self, id: &RunId, entries: &[Entry]) -> Result<Run, Fault> {
         Run::fold(id.clone(), entries.iter().cloned(), |started| {
             self.0.graph(started)
         })

@@ -3,6 +3,7 @@
 //! Looking for such runs costs one small read while none has a time to live, and else a list of the
 //! paused runs that are old enough. A run's time is read once in a process, since it never changes.
 
+use super::say::Needs;
 use super::{Engine, Inner, Loaded, waited_for};
 use crate::clock;
 use crate::fault::Fault;
@@ -98,7 +99,7 @@ impl Engine {
         let why = Some("nobody answered in the time it was given".to_owned());
         let mut children = Vec::new();
         let over = self
-            .append_word(&run.id, |run| {
+            .append_word(&run.id, Needs::View, |run| {
                 // An answer that came in this moment counts.
                 if !is_due(run, now_ms) {
                     return Err(Fault::Refused("it was answered meanwhile".into()));
@@ -113,7 +114,7 @@ impl Engine {
             })
             .await;
         match over {
-            Ok(()) => {}
+            Ok(_) => {}
             Err(Fault::Refused(_) | Fault::Over { .. } | Fault::Expired { .. }) => {
                 return Ok(false);
             }

@@ -4,7 +4,7 @@
 //! in its own process at once, and holds still for a moment now and then for those in others.
 
 use super::expiry::over;
-use super::{Engine, Live, Loaded};
+use super::{Engine, Live, Loaded, stale};
 use crate::clock;
 use crate::fault::Fault;
 use crate::ledger::{ended, head};
@@ -13,13 +13,31 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tramline_core::ids::{RunId, Seq};
-use tramline_core::journal::{self, Entry, Event};
+use tramline_core::journal::{self, Entry, Event, Outcome};
 use tramline_core::run::Run;
 
 /// An append that others keep overtaking is given up after so long.
 const OVERTAKEN_MAX: Duration = Duration::from_secs(15);
 /// How long to wait before the next try.
 const BETWEEN_TRIES: Duration = Duration::from_millis(1);
+
+/// What must be known of a run before an event is appended to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Needs {
+    /// All of it, up to its last event: whether the event may follow depends on it.
+    View,
+    /// Only which event is the last, and that it is not the run's end.
+    Place,
+}
+
+/// How an event gets into a journal.
+struct Way {
+    /// Since when it is tried.
+    began: Instant,
+    /// Whether this process drives the run.
+    is_live: bool,
+    needs: Needs,
+}
 
 /// Somebody who wants to be heard; the driver gives way as long as this lives.
 struct Wish(Arc<Live>);
@@ -66,15 +84,27 @@ impl Engine {
         event: impl FnMut(&Run) -> Result<Event, Fault>,
     ) -> Result<(), Fault> {
         self.steerable(id).await?;
-        self.append_word(id, event).await
+        self.append_word(id, Needs::View, event).await.map(drop)
     }
 
-    /// Appends one event after whatever is there, if it may follow that.
+    /// Ends a run whose time is not over, however it stands. Gives the place of the last event.
+    pub(super) async fn say_end(&self, id: &RunId, outcome: Outcome) -> Result<Seq, Fault> {
+        self.steerable(id).await?;
+        let event = |_: &Run| {
+            Ok(Event::Finished {
+                outcome: outcome.clone(),
+            })
+        };
+        self.append_word(id, Needs::Place, event).await
+    }
+
+    /// Appends one event after whatever is there, if it may follow that. Gives its place.
     pub(super) async fn append_word(
         &self,
         id: &RunId,
+        needs: Needs,
         mut event: impl FnMut(&Run) -> Result<Event, Fault>,
-    ) -> Result<(), Fault> {
+    ) -> Result<Seq, Fault> {
         let began = Instant::now();
         let live = self.0.live().get(id).cloned();
         // Somebody in this process has spoken before, and it is not written down yet.
@@ -83,16 +113,50 @@ impl Engine {
         }
         let is_live = live.is_some();
         let _wish = live.map(Wish::new);
+        let way = Way {
+            began,
+            is_live,
+            needs,
+        };
+        self.append_after(id, way, &mut event).await
+    }
+
+    /// Appends answers that a driver brought for a run which another process drives.
+    pub(crate) async fn leave_word(&self, id: &RunId, answers: Vec<Event>) -> Result<(), Fault> {
+        for answer in answers {
+            let event = |run: &Run| match &answer {
+                Event::Answered { pause, .. } if !run.pauses.contains_key(pause) => {
+                    Err(stale(run, *pause))
+                }
+                _ => Ok(answer.clone()),
+            };
+            let way = Way {
+                began: Instant::now(),
+                is_live: true,
+                needs: Needs::View,
+            };
+            self.append_after(id, way, event).await?;
+        }
+        Ok(())
+    }
+
+    /// Appends one event after whatever is there, until it was tried for too long.
+    async fn append_after(
+        &self,
+        id: &RunId,
+        way: Way,
+        mut event: impl FnMut(&Run) -> Result<Event, Fault>,
+    ) -> Result<Seq, Fault> {
         let Loaded {
             mut run, entries, ..
         } = self.0.load(id).await?;
         // What a driver in this process did, it tells itself.
-        if let Some(observer) = self.0.observer().filter(|_| !is_live) {
+        if let Some(observer) = self.0.observer().filter(|_| !way.is_live) {
             observer.learnt(&run, &entries);
         }
         drop(entries);
         let mut seen = run.seq;
-        while began.elapsed() < OVERTAKEN_MAX {
+        while way.began.elapsed() < OVERTAKEN_MAX {
             if run.outcome.is_some() {
                 return Err(over(&run));
             }
@@ -120,11 +184,10 @@ impl Engine {
                     if let Some(live) = self.0.live().get(id) {
                         live.word.notify_one();
                     }
-                    return Ok(());
+                    return Ok(entry.seq);
                 }
                 Err(AppendError::Moved { .. } | AppendError::Elsewhere { .. }) => {
-                    let is_end = matches!(entry.event, Event::Finished { .. });
-                    seen = self.stands_at(&mut run, is_end).await?;
+                    seen = self.stands_at(&mut run, way.needs).await?;
                 }
                 Err(AppendError::Store(fault)) => return Err(fault.into()),
             }
@@ -134,10 +197,10 @@ impl Engine {
         )))
     }
 
-    /// Where a run stands now. Whoever ends it need not know how it came there, only that it has not
-    /// ended: reading what was appended takes longer than some runs hold still.
-    async fn stands_at(&self, run: &mut Run, is_end: bool) -> Result<Seq, Fault> {
-        if is_end {
+    /// Where a run stands now. Whoever ends it however it stands need not know how it came there,
+    /// only that it has not ended: reading what was appended takes longer than some runs hold still.
+    async fn stands_at(&self, run: &mut Run, needs: Needs) -> Result<Seq, Fault> {
+        if needs == Needs::Place {
             tokio::time::sleep(BETWEEN_TRIES).await;
             let row = self.0.store.row(&run.id).await?;
             if let Some(row) = row.filter(|row| !row.head.status.is_over()) {

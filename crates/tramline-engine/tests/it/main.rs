@@ -24,4 +24,5 @@ mod policy;
 mod quotas;
 mod retention;
 mod settings;
+mod stale_copy;
 mod support;

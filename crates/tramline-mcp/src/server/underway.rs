@@ -90,7 +90,11 @@ impl Underway {
         let mut changes = engine.store().changes();
         loop {
             if let Some(driver) = self.driver.take() {
-                return driver.ended().await;
+                match driver.ended().await {
+                    // Another process drives it, and has heard what was said here.
+                    Err(Fault::Elsewhere { .. }) => {}
+                    ended => return ended,
+                }
             }
             changes.mark_unchanged();
             let row = engine.store().row(&self.run).await?;

@@ -28,6 +28,7 @@ mod saved;
 mod served;
 mod serving;
 mod settings;
+mod several_servers;
 mod sop;
 mod studio;
 mod support;

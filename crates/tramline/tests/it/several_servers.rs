@@ -1,0 +1,187 @@
+//! Several servers and the command line on one data directory: whoever answers last knows what the
+//! others did, and a call that one of them left when it was killed is asked about, never repeated.
+
+use crate::control::{Desk, Over};
+use crate::served::Talk;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+use tramline_unruly::processes::until;
+
+/// More than anything here should take on a busy machine.
+const SOON: Duration = Duration::from_secs(60);
+
+/// A data directory whose servers log the calls that arrive.
+struct Place {
+    desk: Desk,
+    log: PathBuf,
+}
+
+impl Place {
+    fn new() -> Self {
+        let desk = Desk::new(Over::Stdio);
+        let log = desk.file("calls.log");
+        let unruly = tramline_unruly::program::unruly().unwrap();
+        let servers = json!({"mcpServers": {"u": {"command": unruly, "env": {"UNRULY_LOG": log}}}});
+        std::fs::write(desk.file("mcp.json"), servers.to_string()).unwrap();
+        Self { desk, log }
+    }
+
+    fn server(&self) -> Talk {
+        let child = self
+            .desk
+            .command()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        Talk::start(child)
+    }
+
+    /// The nodes whose calls have arrived, in order.
+    fn called(&self) -> Vec<String> {
+        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let lines = text
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        lines
+            .filter_map(|line| Some(line["arguments"]["node"].as_str()?.to_owned()))
+            .collect()
+    }
+
+    fn until_called(&self, node: &str) {
+        until(SOON, || self.called().iter().any(|called| called == node)).unwrap();
+    }
+
+    fn shown(&self, run: &str) -> Value {
+        let done = self.desk.place.run(&["runs", "show", run, "--json"]);
+        assert_eq!(done.code(), 0, "{}", done.err());
+        serde_json::from_str(&done.out()).unwrap()
+    }
+
+    /// The checkpoint of the open question about a node.
+    fn question(&self, run: &str, node: &str) -> String {
+        let shown = self.shown(run);
+        let pauses = shown["pauses"].as_array().unwrap().iter();
+        let asked = pauses.filter(|asked| asked["answer"].is_null());
+        let asked = asked.clone().find(|asked| asked["node"] == node);
+        let asked = asked.unwrap_or_else(|| panic!("nothing is asked about {node}: {shown}"));
+        asked["checkpoint"].as_str().unwrap().to_owned()
+    }
+
+    /// `t0` and `t4` wait for a person in a run of this server's.
+    fn started_at(&self, server: &mut Talk) -> String {
+        let task = |id: &str, delay_ms: u64| {
+            json!({"id": id, "tool": "u:record", "approval": true,
+                "arguments": {"node": id, "delay_ms": delay_ms}})
+        };
+        let tasks = json!({"workflow": {"tasks": [task("t0", 600_000), task("t4", 0)]}});
+        let told = server.call("execute_dag", &tasks)["structuredContent"].clone();
+        assert_eq!(told["status"], "approval_required", "{told}");
+        told["workflow_id"].as_str().unwrap().to_owned()
+    }
+
+    fn yes(&self, run: &str, node: &str) -> Value {
+        let checkpoint = self.question(run, node);
+        json!({"workflow_id": run, "checkpoint_id": checkpoint, "approved": true})
+    }
+
+    /// `t4` was called once, `t0` once and with its own arguments, and the run asks about it.
+    fn is_in_doubt(&self, run: &str) {
+        let shown = self.shown(run);
+        let pauses = shown["pauses"].as_array().unwrap().iter();
+        let open: Vec<_> = pauses.filter(|asked| asked["answer"].is_null()).collect();
+        let kinds: Vec<_> = open
+            .iter()
+            .map(|asked| (&asked["kind"], &asked["node"]))
+            .collect();
+        assert_eq!(kinds, [(&json!("in-doubt"), &json!("t0"))], "{shown}");
+        assert_eq!(self.called(), ["t0", "t4"]);
+        for step in shown["steps"].as_array().unwrap() {
+            if step["kind"] == "call" {
+                assert_eq!(step["input"]["node"], step["node"], "{step}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_call_that_a_killed_server_left_is_in_doubt_at_the_other() {
+    let place = Place::new();
+    let mut c = place.server();
+    let run = place.started_at(&mut c);
+    let mut a = place.server();
+    a.send_call("approval_response", &place.yes(&run, "t0"));
+    place.until_called("t0");
+    a.kill();
+    let told = c.call("approval_response", &place.yes(&run, "t4"));
+    let told = &told["structuredContent"];
+    assert_ne!(told["status"], "complete", "{told}");
+    place.is_in_doubt(&run);
+}
+
+#[test]
+fn so_is_one_that_a_killed_resume_left() {
+    let place = Place::new();
+    let mut c = place.server();
+    let run = place.started_at(&mut c);
+    let checkpoint = place.question(&run, "t0");
+    let said = place
+        .desk
+        .place
+        .run(&["runs", "answer", &checkpoint, "--yes"]);
+    assert_eq!(said.code(), 0, "{}", said.err());
+    let config = place.desk.file("mcp.json").display().to_string();
+    let words = ["runs", "resume", run.as_str(), "--mcp-config", &config];
+    let resume = place.desk.place.command(&words);
+    let mut resume = { resume }
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    place.until_called("t0");
+    resume.kill().unwrap();
+    resume.wait().unwrap();
+    let told = c.call("approval_response", &place.yes(&run, "t4"));
+    let told = &told["structuredContent"];
+    assert_ne!(told["status"], "complete", "{told}");
+    place.is_in_doubt(&run);
+}
+
+#[test]
+fn and_it_stays_answerable_when_a_third_process_touched_it() {
+    let place = Place::new();
+    let mut c = place.server();
+    let run = place.started_at(&mut c);
+    let mut a = place.server();
+    a.send_call("approval_response", &place.yes(&run, "t0"));
+    place.until_called("t0");
+    a.kill();
+    let config = place.desk.file("mcp.json").display().to_string();
+    let touched = place
+        .desk
+        .place
+        .run(&["runs", "resume", &run, "--mcp-config", &config]);
+    assert_eq!(touched.code(), 4, "{} {}", touched.out(), touched.err());
+    c.call("approval_response", &place.yes(&run, "t4"));
+    place.is_in_doubt(&run);
+    let checkpoint = place.question(&run, "t0");
+    let words = [
+        "runs",
+        "answer",
+        checkpoint.as_str(),
+        "--skip",
+        "\"by hand\"",
+    ];
+    let said = place.desk.place.run(&words);
+    assert_eq!(said.code(), 0, "{}", said.err());
+    let ended = place
+        .desk
+        .place
+        .run(&["runs", "resume", &run, "--mcp-config", &config]);
+    assert_eq!(ended.code(), 0, "{} {}", ended.out(), ended.err());
+    assert_eq!(place.shown(&run)["status"], "completed");
+    assert_eq!(place.called(), ["t0", "t4"]);
+}
