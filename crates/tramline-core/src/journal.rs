@@ -4,6 +4,7 @@
 //! only computes is recorded once, when it is done; a step that calls out is announced first, so
 //! that after a crash nobody has to guess whether the call left.
 
+use crate::authority::AnswerChannel;
 use crate::failure::Failure;
 use crate::graph::Patch;
 use crate::ids::{NodeIx, Seq, StepNo};
@@ -133,6 +134,9 @@ pub enum Event {
         /// Why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
+        /// By which channel; journals of earlier versions do not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        via: Option<AnswerChannel>,
     },
     /// Somebody said where the run is to halt, in place of what was said before.
     Watched {

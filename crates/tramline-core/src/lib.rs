@@ -3,6 +3,7 @@
 //! Pure: nothing here reads a clock, a file or the network, and nothing is async. The crate may
 //! not know how a step is carried out, only what follows from its having been.
 
+pub mod authority;
 pub mod compare;
 mod cycles;
 pub mod explained;

@@ -1,9 +1,10 @@
 //! What comes next: the only decision in the product, and a pure one.
 
+use crate::authority::ApprovalSource;
 use crate::failure::{Failure, FailureKind};
 use crate::ids::{NodeIx, StepNo};
 use crate::journal::{Item, Outcome, Pause, Policy, Spent};
-use crate::run::{Run, Stage, Token};
+use crate::run::{Approval, Run, Stage, Token};
 use crate::workflow::{Action, Limits};
 
 mod budget;
@@ -153,10 +154,11 @@ fn enter(
     {
         let node = run.graph.node(token.node);
         match &node.approval {
-            Some(reason) if !token.leave.approved => {
+            Some(reason) if token.leave.approval == Approval::None => {
                 return Some(Pause::Approval {
                     node: token.node,
                     reason: reason.clone(),
+                    source: Some(node.approval_source.unwrap_or(ApprovalSource::Document)),
                 });
             }
             // Items are counted one by one.

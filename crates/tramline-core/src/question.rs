@@ -1,5 +1,6 @@
 //! What a run asks, told: for people as words, for programs as data, everywhere the same.
 
+use crate::authority::{BudgetSource, approval_source};
 use crate::graph::Graph;
 use crate::ids::{Checkpoint, RunId, Seq};
 use crate::journal::{Budget, Pause};
@@ -19,7 +20,9 @@ pub fn says(graph: &Graph, pause: &Pause) -> String {
             format!("{id} would make a call again that was made before; may it?")
         }
         Pause::Child { run, .. } => format!("{id} waits for {run}, which waits for an answer"),
-        Pause::Budget { what, used, limit } => {
+        Pause::Budget {
+            what, used, limit, ..
+        } => {
             let unit = what.unit();
             format!("the budget of {limit} {unit} is spent ({used} used); extend it to go on")
         }
@@ -39,7 +42,9 @@ pub fn options(pause: &Pause) -> &'static [&'static str] {
 /// As much again of what is spent: what a plain yes to a question about the budget means.
 pub fn extension(pause: &Pause) -> Option<Budget> {
     match pause {
-        Pause::Budget { what, used, limit } => Some(Budget::of(*what, (*used).max(*limit).max(1))),
+        Pause::Budget {
+            what, used, limit, ..
+        } => Some(Budget::of(*what, (*used).max(*limit).max(1))),
         Pause::Layer { .. }
         | Pause::Approval { .. }
         | Pause::InDoubt { .. }
@@ -63,13 +68,23 @@ pub fn value(graph: &Graph, run: &RunId, seq: Seq, pause: &Pause) -> Value {
     }
     match pause {
         Pause::Layer { index } => told.insert("layer_index", (*index).into()),
-        Pause::Approval { reason, .. } | Pause::Break { reason, .. } => {
+        Pause::Approval { reason, .. } => {
+            let source = approval_source(graph, pause);
+            told.insert("source", source.word().into());
             told.insert("reason", reason.clone().into())
         }
+        Pause::Break { reason, .. } => told.insert("reason", reason.clone().into()),
         Pause::InDoubt { step, .. } => told.insert("step", (*step).into()),
         Pause::Effect { .. } => None,
         Pause::Child { run, .. } => told.insert("run_id", run.as_str().into()),
-        Pause::Budget { what, used, limit } => {
+        Pause::Budget {
+            what,
+            used,
+            limit,
+            source,
+        } => {
+            let source = source.map_or("operator", BudgetSource::word);
+            told.insert("source", source.into());
             told.insert("spent", what.field().into());
             told.insert("used", (*used).into());
             told.insert("limit", (*limit).into())

@@ -21,7 +21,7 @@ mod watch;
 mod words;
 
 use flow::Flow;
-pub use flow::Token;
+pub use flow::{Approval, Token};
 use history::History;
 pub(crate) use items::Spread;
 use rest::Active;
@@ -57,8 +57,13 @@ pub struct Run {
     pub calls: u64,
     /// How many tokens models have read and written for it.
     pub tokens: u64,
-    /// What it may use before it asks, with all extensions so far.
+    /// What it may use before it asks, with all extensions so far: the smaller of its caller's
+    /// budget and the operator's.
     pub budget: Budget,
+    /// The budget that its caller gave it, with all extensions so far.
+    caller_budget: Budget,
+    /// The budget that the operator gave it, with all extensions so far.
+    operator_budget: Budget,
     pub(crate) scope: Value,
     pub(crate) history: History,
     pub(crate) flow: Flow,
@@ -94,8 +99,8 @@ pub struct Open {
     pub of: Option<Item>,
     /// How many of its attempts have failed.
     pub failed: u32,
-    /// Whether a person has agreed to it.
-    pub approved: bool,
+    /// What was agreed to before it began.
+    pub approval: Approval,
     /// How it stands.
     pub stage: Stage,
 }
@@ -163,6 +168,8 @@ impl Run {
             }
         };
         let flow = Flow::begin(&graph);
+        let caller_budget = started.budget.unwrap_or_default();
+        let operator_budget = started.operator_budget.unwrap_or_default();
         Ok(Self {
             id,
             started_ms: at_ms,
@@ -175,7 +182,9 @@ impl Run {
             items: 0,
             calls: 0,
             tokens: 0,
-            budget: started.budget.unwrap_or_default(),
+            budget: caller_budget.lesser(&operator_budget),
+            caller_budget,
+            operator_budget,
             scope: Map::with_capacity(graph.len().min(1024)).into(),
             history: History::new(graph.len()),
             layer: Layer {
@@ -282,11 +291,7 @@ impl Run {
                 None => self.step_failed(*node, failure),
             },
             Event::Paused { pause } => self.paused(entry, pause)?,
-            Event::Answered {
-                pause, answer, why, ..
-            } => {
-                self.answered(*pause, answer, why)?;
-            }
+            Event::Answered { .. } => self.answered(entry)?,
             Event::Watched { watch, .. } => self.watching = Watching::over(&self.graph, watch)?,
             Event::Amended { patch, .. } => self.amended(patch)?,
             Event::Guided(_)

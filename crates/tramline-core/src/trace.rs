@@ -1,5 +1,6 @@
 //! A journal rendered for reading: every step with what went in, what it did and what came out.
 
+use crate::authority::AnswerChannel;
 use crate::failure::Failure;
 use crate::graph::Graph;
 use crate::ids::{NodeIx, RunId, Seq, StepNo};
@@ -157,6 +158,10 @@ pub struct Asked {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub reason: Option<Str>,
+    /// Who demands an answer: `policy`, `confirm`, `destructive` or `document` for an approval,
+    /// `operator` or `caller` for a budget.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<&'static str>,
     /// What was said: `proceed`, `reject`, `retry` or `skip`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<&'static str>,
@@ -172,6 +177,10 @@ pub struct Note {
     /// Who.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub by: Str,
+    /// By which channel an answer came: `agent` and `http` are relayed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub via: Option<AnswerChannel>,
     /// When.
     pub at_ms: i64,
     /// Why.

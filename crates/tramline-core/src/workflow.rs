@@ -3,6 +3,7 @@
 //! Edges carry labels and nodes choose labels. Nothing here is checked or compiled yet: that is
 //! [`Graph::build`](crate::graph::Graph::build).
 
+use crate::authority::ApprovalSource;
 use crate::ids::ToolName;
 use serde::{Deserialize, Serialize};
 use tramline_expr::{Str, Value};
@@ -73,6 +74,9 @@ pub struct Node {
     /// Why a person must agree before the node is entered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Str>,
+    /// Who demands that, where it is not the document. No format of documents can say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval_source: Option<ApprovalSource>,
     /// The author's word on whether the call may be repeated when nobody knows if it happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeatable: Option<bool>,
@@ -92,6 +96,7 @@ impl Node {
             timeout_ms: None,
             retry: None,
             approval: None,
+            approval_source: None,
             repeatable: None,
             each: None,
         }

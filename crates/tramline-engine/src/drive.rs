@@ -195,7 +195,7 @@ impl Driver {
                         self.begin(due)?;
                     }
                 }
-                Next::Ask(pause) => self.ask(pause)?,
+                Next::Ask(pause) => self.ask(self.under_policy(pause))?,
                 Next::Finish(outcome) => self.finish(outcome)?,
                 Next::Wait => return Ok(true),
             }

@@ -28,6 +28,7 @@ use tramline_core::journal::{Answer, Entry, Event, Outcome, Parent, Started};
 use tramline_core::run::Run;
 use tramline_core::trace::Trace;
 
+mod authority;
 mod child;
 mod close;
 mod count;
@@ -49,6 +50,7 @@ mod say;
 mod start;
 mod warm;
 
+pub use authority::{Approvals, PersonNeeded, Respondent};
 use child::waited_for;
 pub(crate) use child::{Called, ChildCall, key as child_key};
 pub use debug::At;
@@ -87,6 +89,8 @@ pub(crate) struct Inner {
     counted: quota::Counted,
     guided: guided::Hot,
     warm: warm::Warm,
+    /// Where the studio is served, if it is.
+    studio: std::sync::OnceLock<String>,
 }
 
 /// A run that this process drives.
@@ -184,6 +188,7 @@ impl Engine {
             counted: Default::default(),
             guided: Default::default(),
             warm: Default::default(),
+            studio: Default::default(),
         }))
     }
 
@@ -196,6 +201,7 @@ impl Engine {
             start.intent = intent.as_str().map(|intent| keepable(intent).into());
         }
         self.is_discreet(&*start.graph.workflow)?;
+        start.operator_budget = self.0.options.budget;
         self.note_ttl(start.ttl_ms).await?;
         let _room = self.room().await?;
         let at_ms = clock::now_ms();
@@ -219,6 +225,7 @@ impl Engine {
             origin,
             watch,
             budget,
+            operator_budget,
             ttl_ms,
             owner,
             upstream,
@@ -239,6 +246,7 @@ impl Engine {
             fork: None,
             watch,
             budget,
+            operator_budget,
             ttl_ms,
             owner,
             upstream: upstream.map(Box::new),
@@ -258,25 +266,26 @@ impl Engine {
         Ok(self.spawn(seat, run, ledger))
     }
 
-    /// Answers what a run asks. The first answer counts; later ones are told so.
+    /// Answers what a run asks, if the respondent may. The first answer counts; later ones are told
+    /// so.
     pub async fn answer(
         &self,
         asked: &Checkpoint,
         answer: Answer,
-        by: Str,
+        by: Respondent,
         why: Option<String>,
     ) -> Result<(), Fault> {
         let (answer, why) = self.discreet_answer(answer, why).await;
         self.say(&asked.run, |run| {
-            if !run.pauses.contains_key(&asked.seq) {
-                return Err(stale(run, asked.seq));
-            }
-            let (answer, by, why) = (answer.clone(), by.clone(), why.clone());
+            let pause = run.pauses.get(&asked.seq);
+            let pause = pause.ok_or_else(|| stale(run, asked.seq))?;
+            self.0.authorize(run, (asked.seq, pause), &answer, &by)?;
             Ok(Event::Answered {
                 pause: asked.seq,
-                answer,
-                by,
-                why,
+                answer: answer.clone(),
+                by: by.name.clone(),
+                why: why.clone(),
+                via: Some(by.channel),
             })
         })
         .await
@@ -287,7 +296,7 @@ impl Engine {
         &self,
         asked: &Checkpoint,
         yes: bool,
-        by: Str,
+        by: Respondent,
         why: Option<String>,
     ) -> Result<(), Fault> {
         let answer = if yes { Answer::Proceed } else { Answer::Reject };

@@ -1,5 +1,6 @@
 //! What can go wrong in us: never journaled, always an `Err`, each with its next step.
 
+use crate::engine::PersonNeeded;
 use crate::seams::StoreFault;
 use tramline_core::ids::{Checkpoint, RunId};
 use tramline_core::journal::TooLarge;
@@ -48,6 +49,9 @@ pub enum Fault {
         /// What waits.
         current: Vec<Checkpoint>,
     },
+    /// The question waits for somebody else's answer.
+    #[error("{0}")]
+    PersonNeeded(Box<PersonNeeded>),
     /// The request makes no sense for this run.
     #[error("{0}")]
     Refused(String),

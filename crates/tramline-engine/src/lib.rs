@@ -30,8 +30,9 @@ pub mod uses;
 
 pub use drive::Ended;
 pub use engine::{
-    At, Begun, Branch, Branched, Effects, Engine, Follow, Guide, Handle, Loaded, Options, Owner,
-    PORT_BYTES_MAX, Pruned, Quota, Retention, Said, Scratch, Start, ToolCall, Went, over, stale,
+    Approvals, At, Begun, Branch, Branched, Effects, Engine, Follow, Guide, Handle, Loaded,
+    Options, Owner, PORT_BYTES_MAX, PersonNeeded, Pruned, Quota, Respondent, Retention, Said,
+    Scratch, Start, ToolCall, Went, over, stale,
 };
 pub use fault::Fault;
 pub use ledger::status;

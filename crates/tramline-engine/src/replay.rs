@@ -5,13 +5,14 @@
 //! and held against what really happened.
 
 use crate::drive::Ended;
-use crate::engine::{Engine, Loaded, Options, Start};
+use crate::engine::{Approvals, Engine, Loaded, Options, Respondent, Start};
 use crate::fault::Fault;
 use crate::policy::{Pattern, Policy};
 use crate::seams::{Call, Exchange, Hints, Listing, Store, Tool, Tools};
 use async_trait::async_trait;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
+use tramline_core::authority::{AgentAnswers, AnswerChannel};
 use tramline_core::compare::{Comparison, compare};
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::graph::Graph;
@@ -58,6 +59,11 @@ async fn replay(
 ) -> Result<Replayed, Fault> {
     let tools = Arc::new(Recorded::of(&record.run.graph, &record.entries));
     let options = Options {
+        // What was answered once is answered again, whoever it was.
+        approvals: Approvals {
+            agents: AgentAnswers::All,
+            ..Approvals::default()
+        },
         workflows: false,
         hurry: true,
         policy: policy_of(&record.run.graph, &record.entries),
@@ -107,7 +113,7 @@ async fn answer_all(
     for (seq, pause) in pauses {
         let key = Answers::key(&loaded.run.graph, pause);
         let halted = matches!(pause, Pause::Break { .. });
-        let on = halted.then(|| (Answer::Proceed, Str::from("replay"), None));
+        let on = halted.then(|| (Answer::Proceed, Respondent::program("replay"), None));
         let Some((answer, by, why)) = answers.next(&key).or(on) else {
             unanswered.push(key.1.unwrap_or_else(|| key.0.into()));
             continue;
@@ -146,7 +152,7 @@ type Question = (&'static str, Option<Str>);
 struct Answers(HashMap<Question, VecDeque<Said>>);
 
 /// An answer, by whom, why.
-type Said = (Answer, Str, Option<String>);
+type Said = (Answer, Respondent, Option<String>);
 
 /// What a halt before a node is called here.
 const HALT: &str = "break";
@@ -165,9 +171,12 @@ impl Answers {
                     answer,
                     by,
                     why,
+                    via,
                 } => {
                     if let Some(key) = asked.get(pause) {
-                        let said = (answer.clone(), by.clone(), why.clone());
+                        let via = via.unwrap_or(AnswerChannel::Program);
+                        let by = Respondent::new(by.clone(), via);
+                        let said = (answer.clone(), by, why.clone());
                         answers.0.entry(key.clone()).or_default().push_back(said);
                     }
                 }

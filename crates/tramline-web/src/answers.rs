@@ -7,11 +7,12 @@ use axum::Json;
 use axum::extract::{Extension, Path, State};
 use serde::Deserialize;
 use serde_json::Value as Told;
+use tramline_core::authority::AnswerChannel;
 use tramline_core::ids::{Checkpoint, RunId};
 use tramline_core::journal::{Answer, Budget, Pause};
 use tramline_core::{Str, question};
 use tramline_engine::audit::Note;
-use tramline_engine::{Owner, Said};
+use tramline_engine::{Owner, Respondent, Said};
 
 /// What somebody says to a question.
 #[derive(Debug, Deserialize)]
@@ -39,12 +40,14 @@ pub(crate) struct Ended {
 pub(crate) async fn answer(
     State(desk): State<Desk>,
     Extension(owner): Extension<Owner>,
+    channel: Option<Extension<AnswerChannel>>,
     Path(checkpoint): Path<String>,
     Body(given): Body<Given>,
 ) -> Result<Json<Told>, Wrong> {
     let asked: Checkpoint = checkpoint.parse()?;
     let by = name(&owner, given.by.as_deref());
-    let came = settle(&desk, &owner, &asked, &given, by.clone()).await;
+    let respondent = respondent(by.clone(), channel);
+    let came = settle(&desk, &owner, &asked, &given, respondent).await;
     note(&desk, "answer", &asked.run, &by, given.why, &came);
     came.map(Json)
 }
@@ -72,12 +75,18 @@ pub(crate) fn name(owner: &Owner, said: Option<&str>) -> Str {
     }
 }
 
+/// Who answers: a caller with the run's own token, unless the door says more.
+pub(crate) fn respondent(by: Str, channel: Option<Extension<AnswerChannel>>) -> Respondent {
+    let channel = channel.map_or(AnswerChannel::Http, |Extension(channel)| channel);
+    Respondent::new(by, channel)
+}
+
 async fn settle(
     desk: &Desk,
     owner: &Owner,
     asked: &Checkpoint,
     given: &Given,
-    by: Str,
+    by: Respondent,
 ) -> Result<Told, Wrong> {
     let run = told::load(&desk.engine, owner, &asked.run).await?.run;
     let Some(pause) = run.pauses.get(&asked.seq) else {

@@ -10,10 +10,11 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value as Told, json};
 use tramline_core::Str;
+use tramline_core::authority::AnswerChannel;
 use tramline_core::ids::{Checkpoint, RunId, StepNo};
 use tramline_core::journal::{Answer, Pause, Watch};
 use tramline_core::run::Run;
-use tramline_engine::{At, Branch, Effects, Fault, Owner};
+use tramline_engine::{At, Branch, Effects, Fault, Owner, Respondent};
 
 /// Nothing needs to be said.
 #[derive(Debug, Default, Deserialize)]
@@ -42,22 +43,26 @@ pub(crate) async fn pause(
 pub(crate) async fn step(
     State(desk): State<Desk>,
     Extension(owner): Extension<Owner>,
+    channel: Option<Extension<AnswerChannel>>,
     Path(run): Path<String>,
     Body(_): Body<Nothing>,
 ) -> Result<Json<Told>, Wrong> {
     let run: RunId = run.parse()?;
     let by = set_stepping(&desk, &owner, &run, true).await?;
+    let by = answers::respondent(by, channel);
     go_on(&desk, &owner, &run, by, "step").await
 }
 
 pub(crate) async fn proceed(
     State(desk): State<Desk>,
     Extension(owner): Extension<Owner>,
+    channel: Option<Extension<AnswerChannel>>,
     Path(run): Path<String>,
     Body(_): Body<Nothing>,
 ) -> Result<Json<Told>, Wrong> {
     let run: RunId = run.parse()?;
     let by = set_stepping(&desk, &owner, &run, false).await?;
+    let by = answers::respondent(by, channel);
     let stood = told::load(&desk.engine, &owner, &run).await?.run;
     for seq in layers(&stood) {
         let asked = Checkpoint {
@@ -121,7 +126,7 @@ async fn go_on(
     desk: &Desk,
     owner: &Owner,
     run: &RunId,
-    by: Str,
+    by: Respondent,
     command: &str,
 ) -> Result<Json<Told>, Wrong> {
     desk.engine.go_on(run, by.clone()).await?;
@@ -132,7 +137,7 @@ async fn go_on(
             Err(fault) => return Err(fault.into()),
         }
     }
-    answers::noted(desk, command, run, &by, "told");
+    answers::noted(desk, command, run, &by.name, "told");
     told(desk, owner, run).await
 }
 

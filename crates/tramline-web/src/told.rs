@@ -107,6 +107,7 @@ impl From<Fault> for Wrong {
         let (code, kind) = match &fault {
             Fault::NotFound(_) => (StatusCode::NOT_FOUND, "not_found"),
             Fault::Stale { .. } => (StatusCode::CONFLICT, "stale"),
+            Fault::PersonNeeded(_) => (StatusCode::FORBIDDEN, "person_needed"),
             Fault::Over { .. } => (StatusCode::CONFLICT, "over"),
             Fault::Elsewhere { .. } => (StatusCode::CONFLICT, "elsewhere"),
             Fault::Expired { .. } => (StatusCode::GONE, "expired"),

@@ -190,6 +190,7 @@ impl From<Fault> for Stopped {
             | Fault::Over { .. }
             | Fault::Expired { .. }
             | Fault::Stale { .. }
+            | Fault::PersonNeeded(_)
             | Fault::Refused(_)
             | Fault::TooLarge(_)
             | Fault::BadInput { .. } => Exit::BadInput,

@@ -38,6 +38,9 @@ pub struct Started {
     /// What it may use before it asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
+    /// What the operator lets every run use before a person is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operator_budget: Option<Budget>,
     /// How long it waits for an answer before it is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,

@@ -95,6 +95,18 @@ impl Budget {
         }
     }
 
+    /// Of each part the smaller bound of two budgets.
+    pub fn lesser(&self, other: &Self) -> Self {
+        let mut lesser = Self::default();
+        for what in Spent::ALL {
+            *lesser.part_mut(what) = match (self.part(what), other.part(what)) {
+                (Some(one), Some(another)) => Some(one.min(another)),
+                (one, another) => one.or(another),
+            };
+        }
+        lesser
+    }
+
     /// Takes away what was used of a part, as far as that is bounded.
     pub fn spend(&mut self, what: Spent, used: u64) {
         if let Some(most) = self.part_mut(what) {

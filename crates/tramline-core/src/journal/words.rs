@@ -1,6 +1,7 @@
 //! What a run asks, what is answered, and how it ends.
 
 use super::{Budget, Spent};
+use crate::authority::{ApprovalSource, BudgetSource};
 use crate::failure::Failure;
 use crate::ids::{NodeIx, RunId, StepNo};
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,9 @@ pub enum Pause {
         node: NodeIx,
         /// Why.
         reason: Str,
+        /// Who demands it; journals of earlier versions do not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<ApprovalSource>,
     },
     /// A call left and nobody knows whether it arrived.
     InDoubt {
@@ -57,6 +61,9 @@ pub enum Pause {
         used: u64,
         /// How much of it there was.
         limit: u64,
+        /// Whose budget it is; journals of earlier versions do not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<BudgetSource>,
     },
 }
 

@@ -38,7 +38,12 @@ impl Room {
 /// The question about a part of the budget.
 pub(super) fn ask(run: &Run, what: Spent, used: u64) -> Pause {
     let limit = run.budget.part(what).unwrap_or(u64::MAX);
-    Pause::Budget { what, used, limit }
+    Pause::Budget {
+        what,
+        used,
+        limit,
+        source: Some(run.budget_source(what)),
+    }
 }
 
 /// The part that is spent, apart from calls: those bar only what calls.

@@ -16,17 +16,29 @@ pub struct Token {
 }
 
 impl Token {
-    /// Whether a person has agreed to the visit.
-    pub fn is_approved(&self) -> bool {
-        self.leave.approved
+    /// What was agreed to about the visit.
+    pub fn approval(&self) -> Approval {
+        self.leave.approval
     }
+}
+
+/// What was agreed to about a visit before it begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Approval {
+    /// Nothing.
+    #[default]
+    None,
+    /// What its document or an annotation asks for, in an answer that was relayed.
+    Relayed,
+    /// Everything, what the operator asks for included.
+    Full,
 }
 
 /// What somebody said about a visit before it begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Leave {
-    /// A person has agreed to it.
-    pub(crate) approved: bool,
+    /// What was agreed to about it.
+    pub(crate) approval: Approval,
     /// It has halted here and goes on.
     pub(crate) passed: bool,
     /// Its call may be made although another run has made it.

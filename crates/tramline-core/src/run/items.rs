@@ -1,7 +1,7 @@
 //! A step that is spread: its call is made for each item, and their outputs are gathered.
 
 use super::steps::failure_value;
-use super::{Open, Run, Stage};
+use super::{Approval, Open, Run, Stage};
 use crate::failure::Failure;
 use crate::ids::{NodeIx, StepNo};
 use crate::journal::{self, Pause};
@@ -16,8 +16,8 @@ pub(crate) struct Spread {
     pub(crate) items: Value,
     /// The visit that its token came from.
     pub(crate) from: Option<u32>,
-    /// Whether a person has agreed to it.
-    pub(crate) approved: bool,
+    /// What was agreed to before it began.
+    pub(crate) approval: Approval,
     /// How many items have begun; they begin in order.
     pub(crate) begun: u32,
     /// How many have ended.
@@ -60,7 +60,7 @@ impl Run {
             node,
             items: items.clone(),
             from: token.from,
-            approved: token.leave.approved,
+            approval: token.leave.approval,
             begun: 0,
             ended: 0,
             outputs: vec![Value::Null; count],
@@ -77,16 +77,16 @@ impl Run {
             .ok_or_else(|| format!("step {} has no item {}", item.step, item.index))
     }
 
-    /// The call for an item begins. Whether a person has agreed to it.
-    pub(super) fn item_begins(&mut self, item: journal::Item) -> Result<bool, String> {
+    /// The call for an item begins. What was agreed to about it.
+    pub(super) fn item_begins(&mut self, item: journal::Item) -> Result<Approval, String> {
         let spread = self.spread_of(item)?;
         if item.index != spread.begun {
             return Err(format!("item {} is not the next one", item.index));
         }
         spread.begun += 1;
-        let approved = spread.approved;
+        let approval = spread.approval;
         self.items += 1;
-        Ok(approved)
+        Ok(approval)
     }
 
     pub(super) fn item_done(&mut self, item: journal::Item, output: Value) -> Result<(), String> {

@@ -1,6 +1,7 @@
 //! When a run is at work and when it rests: the clock of work, and whether anything can go on.
 
 use super::{Run, Spread, Stage};
+use crate::authority::BudgetSource;
 use crate::journal::{Budget, Policy, Spent};
 
 /// How long a run has been at work: time spent waiting for people does not count.
@@ -53,12 +54,40 @@ impl Run {
     /// What is left of its budget, if it has one, after so much time at work and with so many bytes
     /// in its journal.
     pub fn budget_left(&self, active_ms: u64, bytes: u64) -> Option<Budget> {
-        let mut left = self.started.budget.map(|_| self.budget)?;
+        let left = self.started.budget.map(|_| self.caller_budget)?;
+        Some(self.without_used(left, active_ms, bytes))
+    }
+
+    /// The same of the operator's budget.
+    pub fn operator_budget_left(&self, active_ms: u64, bytes: u64) -> Option<Budget> {
+        let left = self.started.operator_budget.map(|_| self.operator_budget)?;
+        Some(self.without_used(left, active_ms, bytes))
+    }
+
+    fn without_used(&self, mut left: Budget, active_ms: u64, bytes: u64) -> Budget {
         left.spend(Spent::Calls, self.calls);
         left.spend(Spent::Time, active_ms);
         left.spend(Spent::Bytes, bytes);
         left.spend(Spent::Tokens, self.tokens);
-        Some(left)
+        left
+    }
+
+    /// Whose budget bounds a part of what the run may use.
+    pub fn budget_source(&self, what: Spent) -> BudgetSource {
+        let operators = self.operator_budget.part(what);
+        match operators.is_some() && operators == self.budget.part(what) {
+            true => BudgetSource::Operator,
+            false => BudgetSource::Caller,
+        }
+    }
+
+    /// Adds to the budget that ran out. A caller's extension does not touch the operator's bound.
+    pub(super) fn extend(&mut self, source: Option<BudgetSource>, more: &Budget) {
+        self.caller_budget.extend(more);
+        if source == Some(BudgetSource::Operator) {
+            self.operator_budget.extend(more);
+        }
+        self.budget = self.caller_budget.lesser(&self.operator_budget);
     }
 
     /// When it is over unless somebody answers, in milliseconds since 1970.

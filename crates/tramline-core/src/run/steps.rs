@@ -77,9 +77,9 @@ impl Run {
             return Ok(());
         }
         self.next_step(*step, *node)?;
-        let approved = match of {
+        let approval = match of {
             Some(item) => self.item_begins(*item)?,
-            None => self.take(*node)?.leave.approved,
+            None => self.take(*node)?.leave.approval,
         };
         self.calls += 1;
         let open = Open {
@@ -89,7 +89,7 @@ impl Run {
             repeatable: *repeatable,
             of: *of,
             failed: 0,
-            approved,
+            approval,
             stage: Stage::Calling,
         };
         self.open.insert(*step, open);
@@ -113,7 +113,7 @@ impl Run {
             repeatable: true,
             of: None,
             failed: 0,
-            approved: token.leave.approved,
+            approval: token.leave.approval,
             stage: Stage::Sleeping(until_ms),
         };
         self.open.insert(step, open);

@@ -1,10 +1,11 @@
 //! What words from outside change: take-overs, questions, answers, patches.
 
 use super::flow::{Flow, Leave};
-use super::{Layer, Run, Stage, Token};
+use super::{Approval, Layer, Run, Stage, Token};
+use crate::authority::{AnswerChannel, Reason};
 use crate::graph::Patch;
 use crate::ids::Seq;
-use crate::journal::{Answer, Entry, Outcome, Pause, Policy};
+use crate::journal::{Answer, Entry, Event, Fork, Outcome, Pause, Policy};
 use crate::question;
 use std::sync::Arc;
 
@@ -42,15 +43,22 @@ impl Run {
         Ok(())
     }
 
-    pub(super) fn answered(
-        &mut self,
-        pause: Seq,
-        answer: &Answer,
-        why: &Option<String>,
-    ) -> Result<(), String> {
+    pub(super) fn answered(&mut self, entry: &Entry) -> Result<(), String> {
+        let Event::Answered {
+            pause,
+            answer,
+            why,
+            via,
+            ..
+        } = &entry.event
+        else {
+            return Ok(());
+        };
+        let pause = *pause;
         let Some(asked) = self.pauses.remove(&pause) else {
             return Err(format!("no question stands at {pause}"));
         };
+        let approval = self.approval_by(entry.seq, &asked, *via);
         match (&asked, answer) {
             (_, Answer::Reject) => {
                 self.verdict = Some(Outcome::Rejected {
@@ -64,14 +72,14 @@ impl Run {
                     left: self.flow.ready.len(),
                 };
             }
-            (Pause::Budget { what, .. }, Answer::Extend { budget })
+            (Pause::Budget { what, source, .. }, Answer::Extend { budget })
                 if budget.part(*what).is_some_and(|more| more > 0) =>
             {
-                self.budget.extend(budget);
+                self.extend(*source, budget);
                 self.stalled = None;
             }
             (Pause::Approval { .. }, Answer::Proceed) => {
-                self.let_go(pause, |leave| leave.approved = true);
+                self.let_go(pause, |leave| leave.approval = approval);
             }
             (Pause::Break { .. }, Answer::Proceed) => {
                 self.let_go(pause, |leave| leave.passed = true);
@@ -112,6 +120,22 @@ impl Run {
             }
         }
         Ok(())
+    }
+
+    /// What a yes to an approval is good for. Relayed, it covers what a document or an annotation
+    /// asks for; the operator's policy then asks for itself. What another run was allowed before
+    /// this one branched off from it covers nothing here.
+    fn approval_by(&self, seq: Seq, asked: &Pause, via: Option<AnswerChannel>) -> Approval {
+        let is_past = |fork: &Fork| seq <= fork.seq;
+        if self.started.fork.as_ref().is_some_and(is_past) {
+            return Approval::None;
+        }
+        // Journals of earlier versions do not say by which channel; an answer was an answer.
+        let by_person = via.is_none_or(|via| !via.is_relayed());
+        match by_person || Reason::of(&self.graph, asked).is_operators() {
+            true => Approval::Full,
+            false => Approval::Relayed,
+        }
     }
 
     /// Gives a token that waited for an answer back, with what was said about it.

@@ -1,6 +1,7 @@
 //! From events to the lines of a trace.
 
 use super::{Asked, ForkPoint, Note, Step, Trace, VERSION, outcome};
+use crate::authority::{BudgetSource, approval_source};
 use crate::graph::Graph;
 use crate::ids::{Checkpoint, NodeIx, RunId, Seq, StepNo};
 use crate::journal::{Answer, Entry, Event, Pause};
@@ -67,6 +68,7 @@ impl Writer<'_> {
             Event::Resumed { by } => {
                 self.trace.resumed.push(Note {
                     by: by.clone(),
+                    via: None,
                     at_ms,
                     why: None,
                 });
@@ -143,12 +145,14 @@ impl Writer<'_> {
                 answer,
                 by,
                 why,
+                via,
             } => {
                 self.answered(
                     *pause,
                     answer,
                     Note {
                         by: by.clone(),
+                        via: *via,
                         at_ms,
                         why: why.clone(),
                     },
@@ -221,15 +225,18 @@ impl Writer<'_> {
             step: None,
             layer_index: None,
             reason: None,
+            source: None,
             answer: None,
             by: None,
         };
         asked.node = pause.node().map(|node| self.graph.node(node).id.clone());
         match pause {
             Pause::Layer { index } => asked.layer_index = Some(*index),
-            Pause::Approval { reason, .. } | Pause::Break { reason, .. } => {
+            Pause::Approval { reason, .. } => {
                 asked.reason = Some(reason.clone());
+                asked.source = Some(approval_source(self.graph, pause).word());
             }
+            Pause::Break { reason, .. } => asked.reason = Some(reason.clone()),
             Pause::InDoubt { step, .. } => asked.step = Some(*step),
             Pause::Effect { .. } => {
                 asked.reason = Some("the run it branched off from has made this call".into());
@@ -238,7 +245,13 @@ impl Writer<'_> {
                 asked.step = Some(*step);
                 asked.reason = Some(format!("{run} waits").into());
             }
-            Pause::Budget { what, used, limit } => {
+            Pause::Budget {
+                what,
+                used,
+                limit,
+                source,
+            } => {
+                asked.source = source.map(BudgetSource::word);
                 let unit = what.unit();
                 asked.reason = Some(format!("{used} of {limit} {unit} used").into());
             }

@@ -13,7 +13,7 @@ use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::graph::Graph;
 use tramline_core::ids::{NodeIx, Seq, StepNo, ToolName};
 use tramline_core::journal::{Event, Parent, Pause};
-use tramline_core::run::Open;
+use tramline_core::run::{Approval, Open};
 use tramline_core::upstream::Upstream;
 use tramline_core::workflow::{Action, WORKFLOW_SERVER};
 use tramline_core::{Str, Value};
@@ -155,7 +155,7 @@ impl Driver {
         self.calls.insert(step, Ticket { number, cancel });
         let tools = Arc::clone(&self.inner.tools);
         let filling = self.settings_of(open.node);
-        let cautious = self.run.graph.workflow.cautious && !open.approved;
+        let cautious = self.run.graph.workflow.cautious && open.approval == Approval::None;
         let unseen = cautious && tools.known(&attempt.tool).is_none();
         self.under_way.push(Box::pin(async move {
             let mut attempt = attempt;
@@ -214,6 +214,7 @@ impl Driver {
             session: self.run.started.session.clone(),
             owner: self.run.started.owner.clone(),
             budget: self.budget_left(),
+            operator_budget: self.operator_budget_left(),
             origin: self.run.started.origin.clone(),
             // A caller's span is handed down whoever is told of ours.
             upstream: self

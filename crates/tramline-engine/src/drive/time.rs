@@ -76,6 +76,13 @@ impl Driver {
         self.run.budget_left(allowance.active_ms, allowance.bytes)
     }
 
+    /// The same of the operator's budget.
+    pub(super) fn operator_budget_left(&self) -> Option<Budget> {
+        let allowance = self.allowance();
+        let (active_ms, bytes) = (allowance.active_ms, allowance.bytes);
+        self.run.operator_budget_left(active_ms, bytes)
+    }
+
     /// Makes another attempt, or puts it off until there is budget for it.
     fn again_in_budget(&mut self, step: StepNo) -> Result<(), Fault> {
         match bars(&self.run, &self.allowance()) {

@@ -4,7 +4,7 @@
 //! back to the same child and nothing in it happens twice. A child that waits for an answer makes
 //! its parent wait; whichever of the two is later to see that the other is ready wakes the parent.
 
-use super::{Engine, Inner, Loaded, Start};
+use super::{Engine, Inner, Loaded, Respondent, Start};
 use crate::drive::Ended;
 use crate::engine::Handle;
 use crate::fault::Fault;
@@ -44,6 +44,8 @@ pub(crate) struct ChildCall {
     pub(crate) owner: Option<Str>,
     /// What is left of the parent's budget.
     pub(crate) budget: Option<Budget>,
+    /// What is left of the operator's budget for the parent.
+    pub(crate) operator_budget: Option<Budget>,
     /// Where the parent's document is, for a workflow that has no place of its own.
     pub(crate) origin: Value,
     /// The span that it belongs to.
@@ -93,6 +95,7 @@ impl Engine {
                 start.session = call.session;
                 start.owner = call.owner;
                 start.budget = call.budget;
+                start.operator_budget = call.operator_budget;
                 start.upstream = call.upstream;
                 let handle = self.begin(id.clone(), call.born_ms, start, Some(call.parent));
                 handle.map(Child::Driven).map_err(failed)
@@ -310,7 +313,7 @@ impl Inner {
                 run: parent.clone(),
                 seq: *seq,
             };
-            let by = Str::from(run.as_str());
+            let by = Respondent::program(run.as_str());
             // Whoever answered first has done the same.
             any |= engine.answer(&asked, Answer::Retry, by, None).await.is_ok();
         }

@@ -1,6 +1,6 @@
 //! Debugging: breakpoints, single steps, and a run as it stood at any moment.
 
-use super::{Engine, Loaded};
+use super::{Engine, Loaded, Respondent};
 use crate::fault::Fault;
 use tramline_core::Str;
 use tramline_core::ids::{Checkpoint, RunId, Seq, StepNo};
@@ -32,7 +32,7 @@ impl Engine {
     /// its tokens were let go.
     ///
     /// Who calls this and does not drive the run resumes it afterwards.
-    pub async fn go_on(&self, id: &RunId, by: Str) -> Result<usize, Fault> {
+    pub async fn go_on(&self, id: &RunId, by: Respondent) -> Result<usize, Fault> {
         let halted = self.halted(id).await?;
         for seq in &halted {
             let asked = Checkpoint {

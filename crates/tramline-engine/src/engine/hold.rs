@@ -2,7 +2,7 @@
 
 use super::driving::Driving;
 use super::expiry::over;
-use super::{Engine, Inner, Live, Loaded, Speech, stale};
+use super::{Engine, Inner, Live, Loaded, Respondent, Speech, stale};
 use crate::clock;
 use crate::drive::{Driver, Ended};
 use crate::fault::Fault;
@@ -12,7 +12,6 @@ use crate::seams::{Claim, Status};
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use tramline_core::Str;
 use tramline_core::ids::{Checkpoint, RunId, Seq};
 use tramline_core::journal::{Answer, Event};
 use tramline_core::run::Run;
@@ -84,7 +83,7 @@ pub struct Said {
     /// What is answered.
     pub answer: Answer,
     /// By whom.
-    pub by: Str,
+    pub by: Respondent,
     /// Why.
     pub why: Option<String>,
 }
@@ -204,11 +203,10 @@ impl Inner {
         if run.outcome.is_some() {
             return Err(over(&run));
         }
-        if let Some(late) = said
-            .iter()
-            .find(|said| !run.pauses.contains_key(&said.pause))
-        {
-            return Err(stale(&run, late.pause));
+        for said in said {
+            let pause = run.pauses.get(&said.pause);
+            let pause = pause.ok_or_else(|| stale(&run, said.pause))?;
+            self.authorize(&run, (said.pause, pause), &said.answer, &said.by)?;
         }
         // Whose time is over is looked at closely by who ends it.
         let is_due = run.expires_ms().is_some_and(|due| due <= clock::now_ms());
@@ -228,8 +226,9 @@ impl Inner {
             let event = Event::Answered {
                 pause,
                 answer,
-                by,
+                by: by.name,
                 why,
+                via: Some(by.channel),
             };
             ledger.say(&mut run, event)?;
         }

@@ -1,12 +1,13 @@
 //! What an engine may use and how far it may go.
 
-use super::Quota;
+use super::{Approvals, Quota};
 use crate::policy::Policy;
 use crate::seams::{Embedder, Observer, Store, StoreFault};
 use crate::settings::Settings;
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_core::Str;
+use tramline_core::journal::Budget;
 
 /// What the engine may use and how far it may go.
 #[derive(Clone, Debug)]
@@ -27,6 +28,10 @@ pub struct Options {
     pub hurry: bool,
     /// Which tools may not be called, and which only after a person agreed.
     pub policy: Policy,
+    /// Who may answer what a run asks, beside what the table says.
+    pub approvals: Approvals,
+    /// What every run may use before a person is asked, whatever its caller says.
+    pub budget: Option<Budget>,
     /// How much room all runs have together.
     pub quota: Quota,
     /// Who we are in the journal.
@@ -81,6 +86,8 @@ impl Default for Options {
             workflows: true,
             hurry: false,
             policy: Policy::default(),
+            approvals: Approvals::default(),
+            budget: None,
             quota: Quota::default(),
             name: format!("process {}", std::process::id()).into(),
             scratch: None,

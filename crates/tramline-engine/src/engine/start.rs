@@ -23,6 +23,8 @@ pub struct Start {
     pub watch: Option<Watch>,
     /// What it may use before it asks.
     pub budget: Option<Budget>,
+    /// What the operator lets it use; the engine fills it in.
+    pub(crate) operator_budget: Option<Budget>,
     /// How long it waits for an answer before it is over.
     pub ttl_ms: Option<u64>,
     /// Whose it is: kept for front ends, which compare it.
@@ -48,6 +50,7 @@ impl Start {
             origin: Value::Null,
             watch: None,
             budget: None,
+            operator_budget: None,
             ttl_ms: None,
             owner: None,
             upstream: None,

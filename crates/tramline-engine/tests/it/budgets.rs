@@ -3,6 +3,7 @@
 use crate::support::{Tasks, engine, engine_among, graphs, load, tools};
 use std::sync::Arc;
 use std::time::Duration;
+use tramline_core::authority::BudgetSource;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId, Seq};
@@ -77,6 +78,7 @@ async fn a_run_asks_when_its_calls_are_spent_and_goes_on_when_there_are_more() {
             what: Spent::Calls,
             used: 2,
             limit: 2,
+            source: Some(BudgetSource::Caller),
         };
         assert_eq!((pause, tools.calls().len()), (spent, 2));
         let row = engine.store().row(&run).await.unwrap().unwrap();
@@ -136,7 +138,7 @@ async fn spent_time_is_asked_about_while_a_call_runs_and_cancels_nothing() {
     assert!(before_its_end);
     let (seq, pause) = asked(handle.ended().await.unwrap());
     assert!(
-        matches!(pause, Pause::Budget { what: Spent::Time, used, limit: 20 } if used >= 20),
+        matches!(pause, Pause::Budget { what: Spent::Time, used, limit: 20, .. } if used >= 20),
         "{pause:?}"
     );
     let call = &tools.calls()[0];

@@ -6,6 +6,7 @@
     reason = "a test may fail loudly"
 )]
 
+mod authority;
 mod budgets;
 mod calls;
 mod control;

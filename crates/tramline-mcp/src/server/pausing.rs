@@ -15,10 +15,11 @@ use rmcp::model::{
 };
 use rmcp::service::{PeerRequestOptions, RequestContext, RoleServer, ServiceError};
 use std::time::Duration;
+use tramline_core::authority::AnswerChannel;
 use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId, Seq};
 use tramline_core::journal::{Event, Pause};
-use tramline_engine::{Engine, Fault, Loaded};
+use tramline_engine::{Engine, Fault, Loaded, Respondent};
 
 /// A client is waited for so long; the run waits on, and can be answered by the other ways.
 const ANSWER_MAX: Duration = Duration::from_secs(60 * 60);
@@ -279,7 +280,13 @@ pub(super) async fn take(
         Said::Nothing => return Ok(false),
         Said::Wrong(says) => return Err(Fault::Refused(format!("{asked}: {says}"))),
         Said::Decided(Decision::Answer(answer), why) => {
-            engine.answer(asked, answer, by.into(), why).await
+            // A client that cannot show a form has not asked anybody.
+            let channel = match shows_forms(context) {
+                true => AnswerChannel::Form,
+                false => AnswerChannel::Agent,
+            };
+            let by = Respondent::new(by, channel);
+            engine.answer(asked, answer, by, why).await
         }
         Said::Decided(Decision::Abort, why) => engine.abort(&asked.run, by.into(), why).await,
     };

@@ -182,6 +182,7 @@ mod tests {
         let approval = Pause::Approval {
             node,
             reason: "r".into(),
+            source: None,
         };
         let doubt = Pause::InDoubt { step: 1, node };
         let decided = |answer, why: Option<&str>| {

@@ -6,7 +6,7 @@
 
 use super::caller::Caller;
 use super::seal::State;
-use super::{Shared, control, debug, library, log, loop_tools, reply, sop, upstream};
+use super::{Shared, control, debug, library, log, loop_tools, pausing, reply, sop, upstream};
 use rmcp::model::{
     CallToolResponse, CallToolResult, InputResponses, JsonObject, Tool, ToolAnnotations,
 };
@@ -15,13 +15,14 @@ use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
+use tramline_core::authority::AnswerChannel;
 use tramline_core::ids::{Checkpoint, RunId};
 use tramline_core::schema::Checker;
 use tramline_core::text::nearest;
 use tramline_core::upstream::Upstream;
 use tramline_core::{Map, Value};
 use tramline_engine::seams::Hints;
-use tramline_engine::{Engine, Fault};
+use tramline_engine::{Engine, Fault, Respondent};
 
 /// A group of tools that is switched on as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -119,6 +120,14 @@ impl Means {
     /// Who calls.
     pub(super) fn caller(&self) -> Caller {
         Caller::of(&self.context)
+    }
+
+    /// Who answers when the caller answers by a tool: an agent, which relays what it was told.
+    pub(super) fn respondent(&self) -> Respondent {
+        Respondent {
+            shows_forms: pausing::shows_forms(&self.context),
+            ..Respondent::new(self.caller().by(&self.context), AnswerChannel::Agent)
+        }
     }
 
     /// The span of the caller's that the call belongs to.

@@ -4,9 +4,10 @@ use super::origin::Again;
 use super::{Common, Done, Exit, Reach, Stopped, output};
 use crate::wire::{self, House};
 use clap::Subcommand;
+use tramline_core::authority::AnswerChannel;
 use tramline_core::ids::RunId;
-use tramline_engine::Engine;
 use tramline_engine::audit::Note;
+use tramline_engine::{Engine, Respondent};
 
 mod answer;
 mod compare;
@@ -97,6 +98,11 @@ pub(super) fn run_id(text: &str) -> Result<RunId, String> {
 /// Who we are in the journal: the person at this terminal.
 pub(super) fn myself() -> tramline_core::Str {
     std::env::var("USER").map_or_else(|_| "command line".into(), |user| user.into())
+}
+
+/// The same person, as somebody who answers.
+pub(super) fn respondent() -> Respondent {
+    Respondent::new(myself(), AnswerChannel::CommandLine)
 }
 
 fn done(common: &Common, run: &RunId, status: &str, words: &str) -> Exit {

@@ -8,7 +8,7 @@ use tramline_core::compare::{Comparison, compare};
 use tramline_core::ids::StepNo;
 use tramline_core::journal::{Break, Watch};
 use tramline_core::trace;
-use tramline_engine::{At, Branch, Branched, Effects, Loaded};
+use tramline_engine::{At, Branch, Branched, Effects, Loaded, Respondent};
 
 impl Run {
     /// Halts before the next step. Calls under way end first.
@@ -37,7 +37,9 @@ impl Run {
     }
 
     async fn let_go(&self) -> Result<(), Error> {
-        self.engine().go_on(&self.id, self.tramline.name()).await?;
+        self.engine()
+            .go_on(&self.id, Respondent::program(self.tramline.name()))
+            .await?;
         self.drive_on().await
     }
 

@@ -8,7 +8,7 @@ use tramline_core::ids::{Checkpoint, RunId, StepNo};
 use tramline_core::journal::Outcome;
 use tramline_core::trace;
 use tramline_engine::seams::Status;
-use tramline_engine::{At, Engine, Fault, Handle, Loaded};
+use tramline_engine::{At, Engine, Fault, Handle, Loaded, Respondent};
 
 /// A run. Clones mean the same one. Dropping it changes nothing: a run lives in its journal.
 #[derive(Clone)]
@@ -128,7 +128,7 @@ impl Run {
     /// Answers without going on.
     pub(super) async fn say(&self, asked: &Checkpoint, answer: Answer) -> Result<(), Error> {
         let Answer { what, by, why } = answer;
-        let by = by.unwrap_or_else(|| self.tramline.name());
+        let by = Respondent::program(by.unwrap_or_else(|| self.tramline.name()));
         Ok(self.engine().answer(asked, what, by, why).await?)
     }
 
@@ -153,6 +153,7 @@ impl Run {
                 Fault::Store(_)
                 | Fault::NotFound(_)
                 | Fault::Stale { .. }
+                | Fault::PersonNeeded(_)
                 | Fault::Quota(_)
                 | Fault::Refused(_)
                 | Fault::BadInput { .. }

@@ -14,7 +14,7 @@ use tramline::core::graph::Graph;
 use tramline::core::ids::ToolName;
 use tramline::core::journal::{Answer, Policy};
 use tramline::engine::seams::{Call, Exchange, Hints, Listing, Tool, Tools};
-use tramline::engine::{Ended, Engine, Options, Said, Start};
+use tramline::engine::{Ended, Engine, Options, Respondent, Said, Start};
 use tramline::store::Sqlite;
 
 /// Milliseconds per checkpoint when so many workflows run side by side.
@@ -137,7 +137,7 @@ async fn walk(engine: Engine, graph: Arc<Graph>) -> Result<()> {
         let said = pauses.iter().map(|(pause, _)| Said {
             pause: *pause,
             answer: Answer::Proceed,
-            by: "bench".into(),
+            by: Respondent::program("bench"),
             why: None,
         });
         let gone_on = engine.go_on_with(&run, said.collect()).await?;

@@ -9,9 +9,11 @@ use super::super::expiry::EXPIRY;
 use super::super::{Engine, Loaded, Start};
 use crate::clock;
 use crate::fault::Fault;
+use crate::policy::Verdict;
 use crate::seams::{AppendError, Status};
 use std::sync::Arc;
 use std::time::Duration;
+use tramline_core::authority::ApprovalSource;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::graph::Graph;
 use tramline_core::ids::RunId;
@@ -72,7 +74,7 @@ impl Question {
     }
 
     /// The one call as a workflow: entry, the call with its approval, exit.
-    fn graph(&self) -> Result<Graph, Fault> {
+    fn graph(&self, source: ApprovalSource) -> Result<Graph, Fault> {
         let (first, last) = (
             format!("{} begins", self.node),
             format!("{} ends", self.node),
@@ -89,6 +91,7 @@ impl Question {
             },
         );
         call.approval = Some(self.reason().into());
+        call.approval_source = Some(source);
         let workflow = Workflow {
             name: format!("{}/{}", self.procedure, self.called.tool.tool).into(),
             nodes: vec![
@@ -123,7 +126,12 @@ impl Engine {
         if self.0.store.row(&run).await?.is_some() {
             return Ok(run);
         }
-        let mut start = Start::new(Arc::new(question.graph()?), Map::new().into());
+        let verdict = self.0.options.policy.verdict(&question.called.tool);
+        let source = match verdict {
+            Verdict::Ask(_) => ApprovalSource::Policy,
+            Verdict::Free | Verdict::Deny(_) => ApprovalSource::Confirm,
+        };
+        let mut start = Start::new(Arc::new(question.graph(source)?), Map::new().into());
         start.origin = origin;
         start.owner = question.owner.clone();
         start.ttl_ms = question.ttl_ms;

@@ -39,7 +39,7 @@ async fn respond(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
     let said = Said {
         pause: asked.seq,
         answer,
-        by: means.caller().by(&means.context),
+        by: means.respondent(),
         why: why.map(str::to_owned),
     };
     let underway = Underway::go_on(&means.engine, &run, vec![said]).await?;

@@ -36,7 +36,7 @@ async fn go_on(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
         return Err(Wrong::params(message).of(&run.id).with("status", "running"));
     }
     let why = read::text(arguments, "reason").map(str::to_owned);
-    let by = means.caller().by(&means.context);
+    let by = means.respondent();
     let said = waits.iter().map(|pause| Said {
         pause: *pause,
         answer: Answer::Proceed,

@@ -177,7 +177,10 @@ fn decide(told: &mut Map, run: &Run, pause: &Pause) {
             told.insert("arguments", arguments);
         }
     }
-    if let Pause::Budget { what, used, limit } = pause {
+    if let Pause::Budget {
+        what, used, limit, ..
+    } = pause
+    {
         told.insert("spent", what.field().into());
         told.insert("used", (*used).into());
         told.insert("limit", (*limit).into());

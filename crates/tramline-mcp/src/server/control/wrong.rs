@@ -120,6 +120,17 @@ impl From<Fault> for Wrong {
                     None => wrong,
                 }
             }
+            Fault::PersonNeeded(needed) => {
+                let wrong = Self::params(message)
+                    .of(&needed.asked.run)
+                    .with("checkpoint_id", needed.asked.to_string())
+                    .with("reason", needed.reason.word())
+                    .with("command", needed.command.as_str());
+                match &needed.studio {
+                    Some(studio) => wrong.with("studio", studio.as_str()),
+                    None => wrong,
+                }
+            }
             Fault::Over { run, status } => Self::params(message).of(&run).with("status", status),
             Fault::Expired { run } => Self::new(Code::NotFound, message)
                 .of(&run)

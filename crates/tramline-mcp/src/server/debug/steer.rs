@@ -59,7 +59,7 @@ pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResult {
     };
     let why = text("why").map(str::to_owned);
     let engine = &means.engine;
-    let said = engine.answer(&asked, answer, BY.into(), why).await;
+    let said = engine.answer(&asked, answer, means.respondent(), why).await;
     let gone_on = match said {
         Ok(()) => driven(&means, &asked.run).await,
         Err(fault) => Err(fault),
@@ -147,7 +147,7 @@ async fn steer(means: &Means, id: &RunId, command: &str, arguments: &Value) -> R
 
 /// Lets the run go on, driving it here unless somebody else does.
 async fn go_on(means: &Means, id: &RunId) -> Result<(), Fault> {
-    means.engine.go_on(id, BY.into()).await?;
+    means.engine.go_on(id, means.respondent()).await?;
     driven(means, id).await
 }
 

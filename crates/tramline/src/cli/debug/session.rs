@@ -2,7 +2,7 @@
 
 use super::super::Stopped;
 use super::super::progress::Progress;
-use super::super::runs::myself;
+use super::super::runs::{myself, respondent};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -165,7 +165,7 @@ impl Session {
     /// Lets halted nodes go on. Gives whether there were any, or nothing to wait for.
     pub(super) async fn go(&mut self, stepping: bool) -> Result<bool, Stopped> {
         self.set_stepping(stepping).await?;
-        let freed = self.engine.go_on(&self.run, myself()).await?;
+        let freed = self.engine.go_on(&self.run, respondent()).await?;
         let run = self.load().await?.run;
         if freed == 0 && run.is_paused() {
             return Ok(false);
@@ -227,7 +227,9 @@ impl Session {
             // Who gives an output wants to see what comes of it.
             self.set_stepping(true).await?;
         }
-        self.engine.answer(&point, answer, myself(), None).await?;
+        self.engine
+            .answer(&point, answer, respondent(), None)
+            .await?;
         self.left = !self.load().await?.run.pauses.is_empty();
         self.drive().await
     }

@@ -1,7 +1,7 @@
 //! `tramline runs answer`: what a run asks, answered from the command line.
 
 use super::super::{Common, Done, Stopped, input};
-use super::{done, myself, noting, open};
+use super::{done, noting, open, respondent};
 use tramline_core::ids::Checkpoint;
 use tramline_core::journal::{Answer, Budget};
 
@@ -64,7 +64,7 @@ pub(super) async fn main(common: Common, verb: Answering) -> Done {
     let engine = &house.engine;
     let work = async {
         engine
-            .answer(&verb.checkpoint, answer, myself(), verb.why.clone())
+            .answer(&verb.checkpoint, answer, respondent(), verb.why.clone())
             .await?;
         Ok("answered")
     };

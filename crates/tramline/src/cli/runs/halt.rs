@@ -3,7 +3,7 @@
 use super::super::breaks::{self, Breaks};
 use super::super::origin::{self, Again};
 use super::super::{Common, Done, Exit, Stopped, output, run};
-use super::{done, myself, noting, open};
+use super::{done, myself, noting, open, respondent};
 use tramline_core::Map;
 use tramline_core::ids::{Checkpoint, RunId};
 use tramline_core::journal::{Answer, Pause, Watch};
@@ -72,7 +72,7 @@ pub(super) async fn go(common: Common, again: Again, stepping: bool) -> Done {
     let id = &again.run;
     let loaded = engine.load(id).await?;
     set_stepping(&engine, id, &loaded, stepping).await?;
-    let mut freed = engine.go_on(id, myself()).await?;
+    let mut freed = engine.go_on(id, respondent()).await?;
     if !stepping {
         freed += next_layer(&engine, &loaded.run).await?;
     }
@@ -113,7 +113,7 @@ async fn next_layer(engine: &Engine, run: &Run) -> Result<usize, Stopped> {
         };
         let work = async {
             engine
-                .answer(&asked, Answer::Proceed, myself(), None)
+                .answer(&asked, Answer::Proceed, respondent(), None)
                 .await?;
             Ok("answered")
         };

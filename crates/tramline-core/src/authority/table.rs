@@ -1,0 +1,161 @@
+//! The table of who may answer what, as docs/security.md prints it.
+
+use super::{AgentAnswers, AnswerChannel, Reason, may_answer};
+use std::fmt::Write;
+
+/// The table under one choice of `approvals.agents`, in Markdown.
+pub fn markdown(agents: AgentAnswers) -> String {
+    let mut text = String::from("| the run asks because of |");
+    for channel in AnswerChannel::ALL {
+        let _ = write!(text, " {} |", heading(channel));
+    }
+    text.push_str("\n|---|");
+    text.push_str(&"---|".repeat(AnswerChannel::ALL.len()));
+    text.push('\n');
+    for reason in Reason::ALL {
+        let _ = write!(text, "| {} |", label(reason));
+        for channel in AnswerChannel::ALL {
+            let _ = write!(text, " {} |", cell(reason, channel, agents));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn cell(reason: Reason, channel: AnswerChannel, agents: AgentAnswers) -> &'static str {
+    let without_form = may_answer(reason, channel, agents, false).is_ok();
+    // Only a client that speaks MCP can show a form.
+    let with_form = match channel {
+        AnswerChannel::Agent => may_answer(reason, channel, agents, true).is_ok(),
+        AnswerChannel::Http
+        | AnswerChannel::Approver
+        | AnswerChannel::Form
+        | AnswerChannel::CommandLine
+        | AnswerChannel::Studio
+        | AnswerChannel::Program => without_form,
+    };
+    match (without_form, with_form, channel.is_relayed()) {
+        (false, _, _) => "no",
+        (true, false, _) => "without forms",
+        (true, true, true) => "relayed",
+        (true, true, false) => "yes",
+    }
+}
+
+fn heading(channel: AnswerChannel) -> &'static str {
+    match channel {
+        AnswerChannel::Agent => "agent's tools",
+        AnswerChannel::Http => "HTTP, the run's own token",
+        AnswerChannel::Approver => "approver token",
+        AnswerChannel::Form => "client's form",
+        AnswerChannel::CommandLine => "command line",
+        AnswerChannel::Studio => "studio",
+        AnswerChannel::Program => "Rust program",
+    }
+}
+
+fn label(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Policy => "the operator's policy (`policy.ask`)",
+        Reason::Confirm => "a procedure's `confirm`",
+        Reason::OperatorBudget => "the operator's budget",
+        Reason::Destructive => "a destructive annotation",
+        Reason::Document => "`approval` in a document",
+        Reason::CallerBudget => "the caller's own budget",
+        Reason::InDoubt => "a call in doubt",
+        Reason::Effect => "a fork that repeats a call",
+        Reason::Layer => "a layer that is done",
+        Reason::Breakpoint => "a breakpoint",
+        Reason::Child => "a child run that waits",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::authority::Refusal;
+
+    /// Every cell of the default table, written out: reason, agent without and with a form, HTTP.
+    /// The other channels are people or the embedding program, and answer everything.
+    #[test]
+    fn every_cell_of_the_default_table() {
+        let person = Some(Refusal::PersonOnly);
+        let form = Some(Refusal::UseForm);
+        for (reason, agent, agent_with_form, http) in [
+            (Reason::Policy, person, person, person),
+            (Reason::Confirm, person, person, person),
+            (Reason::OperatorBudget, person, person, person),
+            (Reason::Destructive, None, form, None),
+            (Reason::Document, None, form, None),
+            (Reason::CallerBudget, None, None, None),
+            (Reason::InDoubt, None, None, None),
+            (Reason::Effect, None, None, None),
+            (Reason::Layer, None, None, None),
+            (Reason::Breakpoint, None, None, None),
+            (Reason::Child, None, None, None),
+        ] {
+            let rule = |channel, form| may_answer(reason, channel, AgentAnswers::Relay, form).err();
+            assert_eq!(rule(AnswerChannel::Agent, false), agent, "{reason:?}");
+            assert_eq!(
+                rule(AnswerChannel::Agent, true),
+                agent_with_form,
+                "{reason:?}"
+            );
+            assert_eq!(rule(AnswerChannel::Http, false), http, "{reason:?}");
+            for channel in AnswerChannel::ALL.into_iter().skip(2) {
+                assert_eq!(rule(channel, false), None, "{reason:?} {channel:?}");
+                assert_eq!(rule(channel, true), None, "{reason:?} {channel:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_cell_of_the_other_tables() {
+        for reason in Reason::ALL {
+            for channel in AnswerChannel::ALL {
+                for form in [false, true] {
+                    let all = may_answer(reason, channel, AgentAnswers::All, form);
+                    assert_eq!(all, Ok(()), "{reason:?} {channel:?}");
+                    let none = may_answer(reason, channel, AgentAnswers::None, form);
+                    let expected = match (channel.is_relayed(), reason) {
+                        (false, _) => Ok(()),
+                        (true, Reason::Policy | Reason::Confirm | Reason::OperatorBudget) => {
+                            Err(Refusal::PersonOnly)
+                        }
+                        (
+                            true,
+                            Reason::Destructive
+                            | Reason::Document
+                            | Reason::InDoubt
+                            | Reason::Effect,
+                        ) => Err(Refusal::AgentsOff),
+                        (
+                            true,
+                            Reason::Layer
+                            | Reason::Breakpoint
+                            | Reason::Child
+                            | Reason::CallerBudget,
+                        ) => Ok(()),
+                    };
+                    assert_eq!(none, expected, "{reason:?} {channel:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_documentation_has_the_same_tables() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/security.md");
+        let text = std::fs::read_to_string(path).unwrap();
+        let (_, section) = text.split_once("## Who may answer\n").unwrap();
+        let section = section.split("\n## ").next().unwrap();
+        for agents in AgentAnswers::ALL {
+            let table = markdown(agents);
+            assert!(
+                section.contains(&table),
+                "docs/security.md lacks this table for `approvals.agents: {}`:\n{table}",
+                agents.word()
+            );
+        }
+    }
+}
