@@ -9,14 +9,17 @@ use tramline_expr::{Map, Str, Value};
 mod advance;
 pub mod audit;
 pub mod coverage;
+mod demands;
 mod gate;
 mod guard;
 mod procedure;
 mod refusal;
+mod route;
 mod slots;
 mod walk;
 
 pub use advance::advance;
+pub use demands::Unmet;
 pub use gate::{Pass, call};
 pub use guard::Settled;
 pub use procedure::Procedure;
@@ -25,6 +28,9 @@ pub use walk::{Frame, Walk};
 
 use crate::sop::Mode;
 use crate::text::shown;
+
+/// What the entry can always be called in a move, whatever its id is.
+const ENTRY: &str = "START";
 
 /// What an agent brings to a move.
 #[derive(Clone, Debug, Default)]
@@ -56,13 +62,26 @@ impl Turn {
         let event = Event::Refused(Box::new(Refused {
             what: Asked::Move,
             target: shown(target).into(),
-            why: refusal.says().into(),
+            why: refusal.brief().into(),
         }));
         Self {
             events: vec![event],
             refusal: Some(refusal),
             warning: None,
         }
+    }
+}
+
+impl Walk {
+    /// The nodes that edges lead to and that can be gone to now; the entry, where it has not begun.
+    pub fn valid_next(&self) -> Vec<Str> {
+        let (here, sop) = (self.here(), self.frame().sop);
+        let Some(at) = self.frame().at else {
+            return self.next_ids();
+        };
+        let to = here.out(at).map(|edge| edge.to);
+        let open = to.filter(|node| legal(self, Stand { sop, node: *node }).is_ok());
+        open.map(|node| here.node(node).id.clone()).collect()
     }
 }
 
@@ -171,6 +190,9 @@ type NotFound = (Refusal, Option<Stand>);
 
 /// Where a name leads from where the walk stands; otherwise why not, and where it would have.
 fn find(walk: &Walk, name: &str) -> Result<Open, NotFound> {
+    if let Some(begin) = begin_again(walk, name) {
+        return begin;
+    }
     let frame = walk.frame();
     let here = walk.here();
     let found = here.find(name).map(|node| Stand {
@@ -205,6 +227,25 @@ fn find(walk: &Walk, name: &str) -> Result<Open, NotFound> {
     }
 }
 
+/// The entry of the outermost procedure by the name that always means it, unless a node is called so.
+fn begin_again(walk: &Walk, name: &str) -> Option<Result<Open, NotFound>> {
+    let is_taken = |frame: &Frame| {
+        let procedure = walk.procedure(frame.sop);
+        procedure.is_some_and(|it| it.find(name).is_some())
+    };
+    if name != ENTRY || walk.frames().iter().any(is_taken) {
+        return None;
+    }
+    let mut outermost = walk.clone();
+    while outermost.leave().is_some() {}
+    let frame = outermost.frame();
+    let to = Stand {
+        sop: frame.sop,
+        node: outermost.here().sop.entry,
+    };
+    Some(legal(&outermost, to).map_err(|refusal| (refusal, Some(to))))
+}
+
 fn outer(walk: &Walk, name: &str) -> Result<Option<Open>, NotFound> {
     let mut outer = walk.clone();
     let mut done = walk.is_terminal();
@@ -224,7 +265,12 @@ fn outer(walk: &Walk, name: &str) -> Result<Option<Open>, NotFound> {
             };
             return Err((refusal, Some(to)));
         }
-        return match legal(&outer, to) {
+        // An edge of the outer node is open only once the procedure inside it is done.
+        let judged = match done {
+            true => legal(&outer, to),
+            false => not_too_often(&outer, to).and_then(|()| jump(&outer, to)),
+        };
+        return match judged {
             Ok(mut open) => {
                 if open.way == Way::Edge {
                     open.way = Way::Back;
@@ -241,38 +287,66 @@ fn outer(walk: &Walk, name: &str) -> Result<Option<Open>, NotFound> {
 fn legal(walk: &Walk, to: Stand) -> Result<Open, Refusal> {
     let here = walk.here();
     let open = |way, weighed| Open { to, way, weighed };
-    let target = here.node(to.node);
     let at = walk.frame().at;
     if at == Some(to.node) {
         return Ok(open(Way::Again, Vec::new()));
     }
-    if let Some(most) = target.visits_max
-        && walk.visits(to) >= most
-    {
-        return Err(Refusal::TooOften {
-            node: target.id.clone(),
-            most,
-        });
-    }
+    not_too_often(walk, to)?;
     if let Some(at) = at
         && here.way(at, to.node).is_some()
     {
         return match along(walk, at, to) {
-            Err(_) if here.is_anywhere(to.node) => Ok(open(anywhere(walk, to), Vec::new())),
+            Err(refusal) if here.is_anywhere(to.node) => {
+                jump(walk, to).map_err(|other| match &other {
+                    // What this node still wants is the nearer reason.
+                    Refusal::Demands { unmet, .. }
+                        if unmet.len() == 1 && unmet[0].node == here.node(at).id =>
+                    {
+                        refusal
+                    }
+                    _ => other,
+                })
+            }
             other => other,
         };
     }
     match here.is_anywhere(to.node) {
-        true => Ok(open(anywhere(walk, to), Vec::new())),
+        true => jump(walk, to),
         false => Err(no_way(walk, to)),
     }
 }
 
-fn anywhere(walk: &Walk, to: Stand) -> Way {
-    match walk.here().sop.entry == to.node {
-        true => Way::Entry,
-        false => Way::Hub,
+fn not_too_often(walk: &Walk, to: Stand) -> Result<(), Refusal> {
+    let target = walk.here().node(to.node);
+    match target.visits_max {
+        Some(most) if walk.visits(to) >= most => Err(Refusal::TooOften {
+            node: target.id.clone(),
+            most,
+        }),
+        Some(_) | None => Ok(()),
     }
+}
+
+/// A move to the entry or to a hub, which needs what every path to it needs.
+fn jump(walk: &Walk, to: Stand) -> Result<Open, Refusal> {
+    let here = walk.here();
+    let weighed = Vec::new();
+    if here.sop.entry == to.node {
+        let way = Way::Entry;
+        return Ok(Open { to, way, weighed });
+    }
+    let unmet = walk.unmet_before(to);
+    let Some(first) = unmet.first() else {
+        let way = Way::Hub;
+        return Ok(Open { to, way, weighed });
+    };
+    let first = first.node.clone();
+    let route = walk.route(|procedure| procedure.find(&first).into_iter().collect());
+    Err(Refusal::Demands {
+        to: here.node(to.node).id.clone(),
+        unmet,
+        path: route.path,
+    })
 }
 
 /// Whether an edge may be taken: what its node wants is there, and its guard holds.
@@ -306,6 +380,7 @@ fn no_way(walk: &Walk, to: Stand) -> Refusal {
         from,
         to: here.node(to.node).id.clone(),
         next: walk.next_ids(),
+        path: walk.path_to(to.node),
     }
 }
 

@@ -97,12 +97,15 @@ pub struct Node {
     /// The instructions for whoever stands there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<Str>,
+    /// Whether the file has a section for it, be it only tools or slots.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub section: bool,
     /// The tools that may be called there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Str>,
-    /// The tools of these that must have been called before it is left.
+    /// The tools that must have been called before it is left.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub must_call: Vec<Str>,
+    pub must_call: Vec<AnyOf>,
     /// Examples, as written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<Value>,
@@ -121,6 +124,54 @@ pub struct Node {
     /// The other procedure that is walked there, by the path of its file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub procedure: Option<Str>,
+}
+
+impl Node {
+    /// Whether something must be done here before the node is left.
+    pub fn has_demands(&self) -> bool {
+        !self.must_call.is_empty() || self.slots.iter().any(|slot| slot.required)
+    }
+}
+
+/// Tools of which one must be called: one name, or several in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "OneOrMore", into = "OneOrMore")]
+pub struct AnyOf(pub Vec<Str>);
+
+impl AnyOf {
+    /// The tools as a text: `a`, or `a or b`.
+    pub fn says(&self) -> String {
+        self.0.join(" or ")
+    }
+}
+
+/// How alternatives are written: a plain name, or a list of names.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum OneOrMore {
+    One(Str),
+    More(Vec<Str>),
+}
+
+impl From<OneOrMore> for AnyOf {
+    fn from(written: OneOrMore) -> Self {
+        match written {
+            OneOrMore::One(name) => Self(vec![name]),
+            OneOrMore::More(names) => Self(names),
+        }
+    }
+}
+
+impl From<AnyOf> for OneOrMore {
+    fn from(mut any: AnyOf) -> Self {
+        match (any.0.len(), any.0.pop()) {
+            (1, Some(only)) => Self::One(only),
+            (_, last) => {
+                any.0.extend(last);
+                Self::More(any.0)
+            }
+        }
+    }
 }
 
 /// Something that a node collects.
@@ -246,10 +297,11 @@ impl Sop {
 
     /// Every tool that the file names anywhere.
     pub fn named_tools(&self) -> Vec<Str> {
-        let nodes = self
-            .nodes
-            .iter()
-            .flat_map(|node| node.tools.iter().chain(&node.must_call));
+        let nodes = self.nodes.iter().flat_map(|node| {
+            node.tools
+                .iter()
+                .chain(node.must_call.iter().flat_map(|it| &it.0))
+        });
         let mut seen = std::collections::HashSet::new();
         let all = self.tools.iter().chain(&self.anywhere).chain(nodes);
         all.filter(|tool| seen.insert(*tool)).cloned().collect()

@@ -106,7 +106,7 @@ impl Reader<'_> {
         sop.chart = self.text[part].trim().into();
         sop.sections = sections(self.text, &outline);
         let drawn = self.draw(&chart, &mut sop)?;
-        let given = self.prompts(&outline);
+        let given = self.prompts(&outline, &sop);
         self.give(given, &drawn, &mut sop);
         self.settle(&front, &drawn, &mut sop);
         // What could not be read may be why something else seems to be missing.

@@ -129,6 +129,10 @@ pub struct ToolCalled {
     /// The run in which a person is asked about it, and in which it is then made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
+    /// Whether its name without the server meant another tool, or none, when it was called: then it
+    /// counts by its whole name only.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_other: bool,
     /// The span of its caller's that it belongs to, if the caller named one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upstream: Option<Box<Upstream>>,

@@ -15,7 +15,7 @@ const MOVES_MAX: usize = 100;
 pub fn advance(walk: &Walk, ask: &Ask) -> Turn {
     let mut turn = goto(walk, ask);
     if let (Some(refusal), Some(node)) = (&turn.refusal, &ask.node)
-        && matches!(refusal, Refusal::NoWay { .. })
+        && matches!(refusal, Refusal::NoWay { .. } | Refusal::Demands { .. })
     {
         let mut first = goto(
             walk,

@@ -218,7 +218,12 @@ impl Held {
                 self.audit.missed.push(off);
                 true
             }
-            Refusal::Missing { .. } | Refusal::Guarded { .. } => {
+            Refusal::Demands { unmet, .. } if unmet.iter().any(|it| !it.tools.is_empty()) => {
+                self.audit.missed.push(off);
+                true
+            }
+            // A transcript has no slots.
+            Refusal::Missing { .. } | Refusal::Demands { .. } | Refusal::Guarded { .. } => {
                 self.audit.unproven.push(off);
                 true
             }
@@ -246,9 +251,13 @@ impl Held {
             None => ToolName::new("", tool),
         };
         let node = self.walk.frame().at.map(|at| self.walk.here().node(at));
-        let listed = node.is_some_and(|it| gate::has(&it.tools, &name));
+        let listed = node.is_some_and(|it| gate::is_listed(&it.tools, &name));
         let anywhere = [self.walk.sop(), &self.walk.here().sop];
-        if !listed && !anywhere.iter().any(|it| gate::has(&it.anywhere, &name)) {
+        if !listed
+            && !anywhere
+                .iter()
+                .any(|it| gate::is_listed(&it.anywhere, &name))
+        {
             let why = match node {
                 Some(node) => format!("{} does not list it", node.id),
                 None => "the conversation stands nowhere".to_owned(),
@@ -265,6 +274,7 @@ impl Held {
             confirmed: None,
             against: None,
             run: None,
+            is_other: false,
             upstream: None,
         })))?;
         let failure = failed

@@ -20,6 +20,9 @@ pub struct Pass {
     pub asked_in: Option<RunId>,
     /// Whether somebody else than the procedure wants a person to be asked.
     pub asks: bool,
+    /// Whether the tool's name alone means another tool, or none: then lists have it by its whole
+    /// name only.
+    pub is_other: bool,
     /// The span of its caller's that it belongs to.
     pub upstream: Option<Upstream>,
 }
@@ -39,7 +42,7 @@ pub fn call(walk: &Walk, pass: Pass) -> Turn {
         let event = Event::Refused(Box::new(Refused {
             what: Asked::Call,
             target: pass.tool.to_string().into(),
-            why: refusal.says().into(),
+            why: refusal.brief().into(),
         }));
         return Turn {
             events: vec![event],
@@ -56,6 +59,7 @@ pub fn call(walk: &Walk, pass: Pass) -> Turn {
         confirmed: pass.confirmed,
         against: says,
         run: pass.asked_in.filter(|_| asks),
+        is_other: pass.is_other,
         upstream: pass.upstream.map(Box::new),
     }));
     Turn {
@@ -66,21 +70,30 @@ pub fn call(walk: &Walk, pass: Pass) -> Turn {
 }
 
 /// Whether a list has a tool, by its whole name or without its server.
-pub(super) fn has(list: &[Str], tool: &ToolName) -> bool {
+pub(super) fn is_listed(list: &[Str], tool: &ToolName) -> bool {
     list.iter()
         .any(|it| *it == tool.tool || *it == tool.to_string())
+}
+
+impl Pass {
+    /// Whether a list has the tool, by its whole name or, where that means it, without its server.
+    fn is_in(&self, list: &[Str]) -> bool {
+        match self.is_other {
+            true => list.iter().any(|it| *it == self.tool.to_string()),
+            false => is_listed(list, &self.tool),
+        }
+    }
 }
 
 fn check(walk: &Walk, pass: &Pass) -> Option<Refusal> {
     let sop = walk.sop();
     let here = walk.here();
-    let anywhere = has(&sop.anywhere, &pass.tool) || has(&here.sop.anywhere, &pass.tool);
+    let anywhere = pass.is_in(&sop.anywhere) || pass.is_in(&here.sop.anywhere);
     if !sop.gated || anywhere {
         return None;
     }
-    let at = walk.frame().at;
-    let node = at.map(|at| here.node(at));
-    if let Some(node) = node.filter(|node| has(&node.tools, &pass.tool)) {
+    let node = walk.frame().at.map(|at| here.node(at));
+    if let Some(node) = node.filter(|node| pass.is_in(&node.tools)) {
         let is_said = pass
             .confirmed
             .as_ref()
@@ -93,16 +106,17 @@ fn check(walk: &Walk, pass: &Pass) -> Option<Refusal> {
         });
     }
     let name = pass.tool.to_string();
-    let nodes = here.nodes_with(&name);
-    let path = here.path(at, &nodes).unwrap_or_default();
-    let id = |at: &crate::ids::NodeIx| here.node(*at).id.clone();
+    let route = walk.route(|procedure| match pass.is_other {
+        true => procedure.nodes_with_exactly(&name),
+        false => procedure.nodes_with(&name),
+    });
     let mut allowed = node.map(|it| it.tools.clone()).unwrap_or_default();
     allowed.extend(sop.anywhere.iter().cloned());
     Some(Refusal::NoTool {
         tool: name.into(),
         at: node.map(|it| it.id.clone()),
         here: allowed,
-        nodes: nodes.iter().map(id).collect(),
-        path: path.iter().map(id).collect(),
+        nodes: route.nodes,
+        path: route.path,
     })
 }

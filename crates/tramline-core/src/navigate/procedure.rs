@@ -1,10 +1,11 @@
 //! A procedure that was indexed and whose guards are compiled; all its conversations share it.
 
+use super::demands::Dominators;
 use super::guard::Guard;
 use crate::formats::mermaid::Shape;
 use crate::ids::NodeIx;
 use crate::sop::{Edge, Node, Slot, Sop};
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::Arc;
 use tramline_expr::Str;
 
@@ -20,21 +21,13 @@ pub struct Procedure {
     /// The nodes that list each tool.
     at_tool: HashMap<Str, Vec<NodeIx>>,
     slots: HashMap<Str, Slot>,
+    /// Which nodes lie on every path to each node.
+    pub(super) dominators: Dominators,
 }
 
 impl Procedure {
     /// Indexes an SOP and compiles its guards. Only a guard can be wrong: the reader saw to the rest.
     pub fn build(sop: Arc<Sop>) -> Result<Self, String> {
-        let index = sop.nodes.iter().map(|it| it.id.clone());
-        let index = index.zip((0..).map(NodeIx)).collect();
-        let mut made = Self {
-            index,
-            out: vec![Vec::new(); sop.nodes.len()],
-            guards: Vec::with_capacity(sop.edges.len()),
-            at_tool: HashMap::new(),
-            slots: HashMap::new(),
-            sop: Arc::clone(&sop),
-        };
         if sop.entry.at() >= sop.nodes.len() {
             return Err("the procedure has no entry".to_owned());
         }
@@ -43,6 +36,19 @@ impl Procedure {
             if ends.iter().any(|end| end.at() >= sop.nodes.len()) {
                 return Err(format!("edge {at} leads out of the procedure"));
             }
+        }
+        let index = sop.nodes.iter().map(|it| it.id.clone());
+        let index = index.zip((0..).map(NodeIx)).collect();
+        let mut made = Self {
+            index,
+            out: vec![Vec::new(); sop.nodes.len()],
+            guards: Vec::with_capacity(sop.edges.len()),
+            at_tool: HashMap::new(),
+            slots: HashMap::new(),
+            dominators: Dominators::of(&sop),
+            sop: Arc::clone(&sop),
+        };
+        for (at, edge) in sop.edges.iter().enumerate() {
             made.out[edge.from.at()].push(at);
             made.guards
                 .push(edge.guard.as_ref().map(Guard::compile).transpose()?);
@@ -118,6 +124,11 @@ impl Procedure {
         self.slots.keys().map(Str::as_str)
     }
 
+    /// The nodes that list a tool by its whole name.
+    pub(super) fn nodes_with_exactly(&self, tool: &str) -> Vec<NodeIx> {
+        self.at_tool.get(tool).cloned().unwrap_or_default()
+    }
+
     /// The nodes that list a tool, by its whole name or without its server.
     pub fn nodes_with(&self, tool: &str) -> Vec<NodeIx> {
         let short = tool.rsplit_once(':').map_or(tool, |(_, short)| short);
@@ -128,42 +139,5 @@ impl Procedure {
             found.dedup();
         }
         found
-    }
-
-    /// The shortest way from a node, or from what can be gone to anywhere, to one of these.
-    pub fn path(&self, from: Option<NodeIx>, to: &[NodeIx]) -> Option<Vec<NodeIx>> {
-        let anywhere = || {
-            (0..self.sop.nodes.len() as u32)
-                .map(NodeIx)
-                .filter(|at| self.is_anywhere(*at))
-        };
-        let found = from.and_then(|from| self.shortest([from].into_iter(), to));
-        found.or_else(|| self.shortest(anywhere(), to))
-    }
-
-    fn shortest(&self, from: impl Iterator<Item = NodeIx>, to: &[NodeIx]) -> Option<Vec<NodeIx>> {
-        let mut before: Vec<Option<NodeIx>> = vec![None; self.sop.nodes.len()];
-        let mut open: VecDeque<NodeIx> = VecDeque::new();
-        for start in from {
-            before[start.at()] = Some(start);
-            open.push_back(start);
-        }
-        while let Some(at) = open.pop_front() {
-            if to.contains(&at) {
-                let back = std::iter::successors(Some(at), |at| {
-                    before[at.at()].filter(|earlier| earlier != at)
-                });
-                let mut path: Vec<NodeIx> = back.collect();
-                path.reverse();
-                return Some(path);
-            }
-            for edge in self.out(at) {
-                if before[edge.to.at()].is_none() {
-                    before[edge.to.at()] = Some(at);
-                    open.push_back(edge.to);
-                }
-            }
-        }
-        None
     }
 }

@@ -1,10 +1,14 @@
 //! Why a move or a call is refused: data for front ends, and a sentence with its next step.
 
+use super::Unmet;
 use crate::journal::Weighed;
+use crate::sop::AnyOf;
 use tramline_expr::{Str, Value};
 
-/// So many nodes are listed in a sentence; front ends have them all.
+/// So many names are listed in a sentence; front ends have them all.
 const LISTED: usize = 20;
+/// Longer reasons are cut in the journal, in characters: the list of all nodes belongs to the reply.
+const BRIEF_CHARS_MAX: usize = 1_000;
 
 /// Why something is not done.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,8 +28,19 @@ pub enum Refusal {
         from: Option<Str>,
         /// What was asked for.
         to: Str,
-        /// Where ways lead.
+        /// Where edges lead.
         next: Vec<Str>,
+        /// The path there, if there is one.
+        path: Vec<Str>,
+    },
+    /// A hub is reached only after the demands of the nodes before it are met.
+    Demands {
+        /// The hub.
+        to: Str,
+        /// The nodes before it whose demands are not met.
+        unmet: Vec<Unmet>,
+        /// The path to the first of them.
+        path: Vec<Str>,
     },
     /// The guards of the node say otherwise.
     Guarded {
@@ -45,7 +60,7 @@ pub enum Refusal {
         /// The slots that are not set.
         slots: Vec<Str>,
         /// The tools that were not called.
-        tools: Vec<Str>,
+        tools: Vec<AnyOf>,
     },
     /// The node was visited as often as it may be.
     TooOften {
@@ -128,13 +143,14 @@ impl Refusal {
                 format!(
                     "Node not found: {asked}.{} Valid nodes: {}",
                     near(it.as_ref()),
-                    list(nodes)
+                    nodes.join(", ")
                 )
             }
             Self::NoWay {
                 from: None,
                 to,
                 next,
+                ..
             } => {
                 format!("Cannot begin at {to}. Begin at {}", list(next))
             }
@@ -149,7 +165,10 @@ impl Refusal {
                 weighed,
                 open,
             } => guarded(from, to, weighed, open),
-            Self::Missing { node, slots, tools } => missing(node, slots, tools),
+            Self::Missing { node, slots, tools } => {
+                format!("{node} cannot be left yet; {}", wants(slots, tools))
+            }
+            Self::Demands { to, unmet, path } => demands(to, unmet, path),
             Self::TooOften { node, most } => format!(
                 "{node} may be visited {most} times and was; take another way, or hand over to a person"
             ),
@@ -177,6 +196,16 @@ impl Refusal {
         }
     }
 
+    /// The refusal as the journal keeps it.
+    pub fn brief(&self) -> String {
+        let mut says = self.says();
+        if let Some((end, _)) = says.char_indices().nth(BRIEF_CHARS_MAX) {
+            says.truncate(end);
+            says.push('…');
+        }
+        says
+    }
+
     fn no_tool(&self) -> String {
         let Self::NoTool {
             tool,
@@ -197,11 +226,7 @@ impl Refusal {
         };
         let rest = match nodes.as_slice() {
             [] => "No node of the procedure allows it.".to_owned(),
-            nodes => format!(
-                "It is allowed at: {}. Path there: {}",
-                list(nodes),
-                path.join(" -> ")
-            ),
+            nodes => format!("It is allowed at: {}.{}", list(nodes), path_there(path)),
         };
         format!("{tool} is not allowed here: {stands}. {rest}")
     }
@@ -227,13 +252,37 @@ fn guarded(from: &str, to: &str, weighed: &[Weighed], open: &[Str]) -> String {
     }
 }
 
-fn missing(node: &str, slots: &[Str], tools: &[Str]) -> String {
+/// What a node waits for.
+fn wants(slots: &[Str], tools: &[AnyOf]) -> String {
     let mut wants = Vec::new();
     if !slots.is_empty() {
         wants.push(format!("slots to be set: {}", list(slots)));
     }
     if !tools.is_empty() {
-        wants.push(format!("tools to be called: {}", list(tools)));
+        let tools: Vec<Str> = tools.iter().map(|it| it.says().into()).collect();
+        wants.push(format!("tools to be called: {}", list(&tools)));
     }
-    format!("{node} cannot be left yet; {}", wants.join("; "))
+    match wants.is_empty() {
+        true => "it has to be visited".to_owned(),
+        false => wants.join("; "),
+    }
+}
+
+fn demands(to: &str, unmet: &[Unmet], path: &[Str]) -> String {
+    let each = unmet.iter().take(LISTED);
+    let each: Vec<String> = each
+        .map(|it| format!("{} ({})", it.node, wants(&it.slots, &it.tools)))
+        .collect();
+    format!(
+        "{to} can be reached only after {}.{}",
+        each.join(" and "),
+        path_there(path)
+    )
+}
+
+fn path_there(path: &[Str]) -> String {
+    match path {
+        [] => String::new(),
+        path => format!(" Path there: {}", path.join(" -> ")),
+    }
 }

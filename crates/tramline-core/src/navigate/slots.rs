@@ -2,19 +2,32 @@
 
 use super::{Refusal, Walk};
 use crate::ids::NodeIx;
+use crate::journal::Stand;
+use crate::sop::AnyOf;
 use crate::text::nearest;
 use tramline_expr::{Str, Value};
 
 impl Walk {
-    /// The slots and tools that a node still waits for.
-    pub fn wanting(&self, at: NodeIx) -> (Vec<Str>, Vec<Str>) {
-        let node = self.here().node(at);
+    /// The slots and tools that a node of the innermost procedure still waits for.
+    pub fn wanting(&self, at: NodeIx) -> (Vec<Str>, Vec<AnyOf>) {
+        let sop = self.frame().sop;
+        self.wanting_at(Stand { sop, node: at })
+    }
+
+    /// The slots and tools that a node still waits for. Calls count at the node where they were made.
+    pub(super) fn wanting_at(&self, at: Stand) -> (Vec<Str>, Vec<AnyOf>) {
+        let Some(procedure) = self.procedure(at.sop) else {
+            return (Vec::new(), Vec::new());
+        };
+        let node = procedure.node(at.node);
         let unset = |name: &str| self.slots.get(name).is_none_or(Value::is_null);
         let slots = node
             .slots
             .iter()
             .filter(|it| it.required && unset(&it.name));
-        let tools = node.must_call.iter().filter(|it| !self.was_called(it));
+        let is_here = self.stand() == Some(at);
+        let was_called = |any: &&AnyOf| is_here && any.0.iter().any(|it| self.was_called(it));
+        let tools = node.must_call.iter().filter(|it| !was_called(it));
         (
             slots.map(|it| it.name.clone()).collect(),
             tools.cloned().collect(),

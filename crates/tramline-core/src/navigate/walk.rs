@@ -1,19 +1,20 @@
 //! A guided run: nothing but the fold of its journal.
 
 use super::{Procedure, merged};
-use crate::ids::{NodeIx, RunId, Seq};
+use crate::ids::{NodeIx, RunId, Seq, ToolName};
 use crate::journal::{
     Entry, Event, Guided, Moved, Note, Outcome, Stand, ToolAnswered, ToolCalled, Way,
 };
 use crate::run::Illegal;
 use crate::sop::Sop;
 use crate::todo::Todo;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use tramline_expr::{Map, Str, Value};
 
-/// A path longer than this forgets its beginning; the journal has all of it.
-const PATH_MAX: usize = 1_000;
+/// A path of more nodes than this forgets its beginning, so that a conversation that goes in circles
+/// stays small; the journal has all of it.
+const PATH_MAX: usize = 10_000;
 
 /// One conversation along a procedure.
 #[derive(Clone, Debug)]
@@ -34,7 +35,7 @@ pub struct Walk {
     pub todos: Vec<Todo>,
     /// What was collected, an object.
     pub slots: Value,
-    /// What tools gave last, by their names without servers.
+    /// What tools gave last: by `server:tool`, and by the tool's name alone where that means this one.
     pub results: Value,
     /// Calls whose end nobody recorded.
     pub open: BTreeMap<u32, ToolCalled>,
@@ -47,8 +48,10 @@ pub struct Walk {
     pub(super) procedures: Arc<Vec<Arc<Procedure>>>,
     frames: Vec<Frame>,
     visits: HashMap<Stand, u32>,
-    /// The tools that were called since the node was entered.
-    called: Vec<Str>,
+    /// The tools that were called since the node was entered, and whether the name alone means them.
+    called: Vec<(ToolName, bool)>,
+    /// The nodes whose demands were met in this conversation.
+    pub(super) met: HashSet<Stand>,
     /// What was known when each hub was first reached: the next wish begins with that.
     known: HashMap<Stand, (Value, Value)>,
 }
@@ -95,6 +98,7 @@ impl Walk {
             frames: vec![Frame::default()],
             visits: HashMap::new(),
             called: Vec::new(),
+            met: HashSet::new(),
             known: HashMap::new(),
         })
     }
@@ -157,6 +161,7 @@ impl Walk {
             | Event::Watched { .. }
             | Event::Amended { .. } => return Err(illegal("it belongs to no guided run")),
         }
+        self.note_met();
         self.seq = entry.seq;
         self.updated_ms = entry.at_ms;
         Ok(())
@@ -234,10 +239,13 @@ impl Walk {
         let called = self.open.remove(&answered.call);
         let called = called.ok_or("it answers no call")?;
         if answered.failure.is_none() {
-            let name = called.tool.tool.clone();
-            let result = Value::object([(name.clone(), answered.output.clone())]);
-            self.results = merged(&self.results, &result);
-            self.called.push(name);
+            let mut names = vec![Str::from(called.tool.to_string())];
+            if !called.is_other {
+                names.push(called.tool.tool.clone());
+            }
+            let result = names.into_iter().map(|it| (it, answered.output.clone()));
+            self.results = merged(&self.results, &Value::object(result));
+            self.called.push((called.tool, !called.is_other));
         }
         Ok(())
     }
@@ -311,6 +319,16 @@ impl Walk {
         self.visits.iter().map(|(at, count)| (*at, *count))
     }
 
+    /// The node it stands at.
+    pub(super) fn stand(&self) -> Option<Stand> {
+        let frame = self.frame();
+        let node = frame.at?;
+        Some(Stand {
+            sop: frame.sop,
+            node,
+        })
+    }
+
     /// The id of the node it stands at.
     pub fn at_id(&self) -> Option<&Str> {
         self.frame().at.map(|at| &self.here().node(at).id)
@@ -346,8 +364,15 @@ impl Walk {
         ])
     }
 
+    /// Whether a tool was called since the node was entered. A name without a server means the one
+    /// tool that it resolved to when the call was made.
     pub(super) fn was_called(&self, tool: &str) -> bool {
-        let short = tool.rsplit_once(':').map_or(tool, |(_, short)| short);
-        self.called.iter().any(|it| it == short)
+        let mut called = self.called.iter();
+        match tool.split_once(':') {
+            // By hand and in transcripts tools have no servers.
+            Some((server, short)) => called
+                .any(|(it, _)| it.tool == short && (it.server == server || it.server.is_empty())),
+            None => called.any(|(it, means_it)| *means_it && it.tool == tool),
+        }
     }
 }

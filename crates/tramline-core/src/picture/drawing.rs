@@ -228,7 +228,8 @@ fn sop_node(sop: &Sop, at: NodeIx) -> Drawn {
         notes.push(format!("tools: {}", node.tools.join(", ")));
     }
     if !node.must_call.is_empty() {
-        notes.push(format!("must call: {}", node.must_call.join(", ")));
+        let tools: Vec<String> = node.must_call.iter().map(|it| it.says()).collect();
+        notes.push(format!("must call: {}", tools.join(", ")));
     }
     if node.confirm {
         notes.push("asks the user first".to_owned());

@@ -125,3 +125,31 @@ fn any_cut_of_a_file_is_answered() {
         }
     }
 }
+
+#[test]
+fn a_heading_inside_a_nodes_section_is_part_of_its_instructions() {
+    let text = "---\nversion: 1.0\n---\n```mermaid\nflowchart TD\n  START --> ASK[Ask] --> PAY[Pay] --> END([End])\n```\n\
+                ## Node Prompts\n### ASK\nAsk.\n#### What to ask\nThe number.\n##### PAY\nNot yet.\n\
+                ### Orders\n#### PAY\n```yaml\ntools: [pay]\n```\n";
+    let read = sop_markdown::read(text.as_bytes(), "x").unwrap();
+    let node = |id: &str| &read.sop.nodes[read.sop.find(id).unwrap().at()];
+    assert_eq!(
+        node("ASK").prompt.as_deref(),
+        Some("Ask.\n#### What to ask\nThe number.\n##### PAY\nNot yet.")
+    );
+    // Under a heading that is no node, deeper ones are nodes.
+    assert_eq!(node("PAY").tools, ["pay"]);
+    assert!(node("PAY").section && node("PAY").prompt.is_none());
+    assert!(!node("END").section);
+    assert_eq!(read.sop.version.as_deref(), Some("1.0"));
+    for (version, kept) in [
+        ("2", "2"),
+        ("1.10", "1.10"),
+        ("\"3.0\"", "3.0"),
+        ("1.2.3", "1.2.3"),
+    ] {
+        let text = text.replace("version: 1.0", &format!("version: {version} # as written"));
+        let read = sop_markdown::read(text.as_bytes(), "x").unwrap();
+        assert_eq!(read.sop.version.as_deref(), Some(kept));
+    }
+}

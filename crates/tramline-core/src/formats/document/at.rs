@@ -57,6 +57,13 @@ impl<'t> At<'t> {
         span.start.index as usize..span.end.index as usize
     }
 
+    /// The text that it was read from, as it stands in the file.
+    pub(in crate::formats) fn written(&self) -> String {
+        let span = self.span();
+        let text = self.tree.text().chars().skip(span.start);
+        text.take(span.len()).collect()
+    }
+
     /// The characters of a key of this object, by its place in the order of keys.
     pub(in crate::formats) fn key_span(&self, slot: usize) -> Option<Range<usize>> {
         let part = self.marks().get(self.mark).parts.get(slot)?;

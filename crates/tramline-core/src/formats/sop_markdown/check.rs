@@ -34,7 +34,7 @@ impl Reader<'_> {
                 self.odd(Code::Abrupt, spot, message, hint);
             }
             let acts = !is_decision && !is_round && !is_entry && node.procedure.is_none();
-            if has_prompts && acts && node.prompt.is_none() {
+            if has_prompts && acts && !node.section {
                 let message = format!("`{}` has no instructions, other nodes have", node.id);
                 self.odd(Code::Unprompted, spot, message, "add a section for it");
             }

@@ -6,7 +6,7 @@ use super::{Drawn, NODES_MAX, Reader};
 use crate::flaw::Code;
 use crate::formats::mermaid::{Flowchart, Head, Shape, Stroke, plain};
 use crate::ids::NodeIx;
-use crate::sop::{Edge, Node, Sop};
+use crate::sop::{AnyOf, Edge, Node, Sop};
 use crate::text::{nearest, shown};
 use std::collections::{HashMap, HashSet};
 use tramline_expr::Str;
@@ -121,8 +121,10 @@ impl Reader<'_> {
             if !said.tools.is_empty() {
                 node.tools = said.tools.into_iter().map(|(name, _)| name).collect();
             }
-            node.must_call = said.must_call.into_iter().map(|(name, _)| name).collect();
+            let any_of = |group: Vec<(Str, _)>| AnyOf(group.into_iter().map(|it| it.0).collect());
+            node.must_call = said.must_call.into_iter().map(any_of).collect();
             node.prompt = said.prompt;
+            node.section = true;
             node.examples = said.examples;
             node.slots = said.slots;
             node.confirm = said.confirm;
@@ -147,7 +149,12 @@ impl Reader<'_> {
     }
 
     fn unlisted(&mut self, given: &Given, sop: &Sop) {
-        for (tool, place) in given.said.tools.iter().chain(&given.said.must_call) {
+        for (tool, place) in given
+            .said
+            .tools
+            .iter()
+            .chain(given.said.must_call.iter().flatten())
+        {
             if sop.tools.contains(tool) || sop.anywhere.contains(tool) {
                 continue;
             }

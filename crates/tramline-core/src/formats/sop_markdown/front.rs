@@ -81,7 +81,7 @@ fn read(root: At<'_>, sop: &mut Sop, flaws: &mut Flaws) -> Front {
     if let Some((_, at)) = fields::given_as(root, &["agent", "name"]) {
         sop.name = words(at.value);
     }
-    sop.version = fields::given(root, "version").map(|at| words(at.value));
+    sop.version = fields::given(root, "version").map(written);
     sop.model = any("model");
     sop.servers = match fields::given_as(root, &["mcp_servers", "mcpServers", "servers"]) {
         Some((_, at)) => at.value.clone(),
@@ -130,7 +130,15 @@ pub(super) fn visits(at: At<'_>, flaws: &mut Flaws) -> Option<u32> {
     u32::try_from(most).ok()
 }
 
-/// A plain value as words: `1.0` is a version too.
+/// A value as it stands in the file: `1.0` is a version, and not the number 1.
+fn written(at: At<'_>) -> Str {
+    match at.value {
+        Value::Number(_) => at.written().trim().into(),
+        other => words(other),
+    }
+}
+
+/// A plain value as words.
 fn words(value: &Value) -> Str {
     match value {
         Value::String(text) => text.clone(),
@@ -144,9 +152,11 @@ fn only(named: &[(Str, Place)]) -> Vec<Str> {
 
 /// A list of names: texts, objects with a `name`, or one text with commas.
 pub(super) fn names(at: At<'_>, key: &str, flaws: &mut Flaws) -> Vec<(Str, Place)> {
-    let Some(field) = fields::given(at, key) else {
-        return Vec::new();
-    };
+    fields::given(at, key).map_or_else(Vec::new, |field| named(field, key, flaws))
+}
+
+/// The names in a field's value.
+pub(super) fn named(field: At<'_>, key: &str, flaws: &mut Flaws) -> Vec<(Str, Place)> {
     let hint = "write a list of names";
     match field.value {
         Value::String(text) => {

@@ -1,6 +1,6 @@
 //! What a file says of one node as YAML: tools, examples, slots, guards, limits.
 
-use super::front::{names, slips, visits};
+use super::front::{named, names, slips, visits};
 use crate::flaw::{Code, Place};
 use crate::formats::Flaws;
 use crate::formats::document::At;
@@ -31,7 +31,8 @@ const KNOWN: [&str; 13] = [
 #[derive(Debug, Default)]
 pub(super) struct Said {
     pub(super) tools: Vec<(Str, Place)>,
-    pub(super) must_call: Vec<(Str, Place)>,
+    /// Groups of tools, one of each group.
+    pub(super) must_call: Vec<Vec<(Str, Place)>>,
     pub(super) examples: Vec<Value>,
     pub(super) slots: Vec<Slot>,
     /// Guards by the node or the label that they lead to.
@@ -46,7 +47,8 @@ pub(super) struct Said {
 impl Said {
     /// Moves every place down by so many lines.
     pub(super) fn shift(&mut self, lines: usize) {
-        let tools = self.tools.iter_mut().chain(&mut self.must_call);
+        let demanded = self.must_call.iter_mut().flatten();
+        let tools = self.tools.iter_mut().chain(demanded);
         let tools = tools.map(|(_, place)| place);
         let guards = self.guards.iter_mut().map(|(_, _, place)| place);
         for place in tools.chain(guards) {
@@ -75,7 +77,7 @@ pub(super) fn read(at: At<'_>, flaws: &mut Flaws) -> Said {
     slips(at, "a node", &KNOWN, flaws);
     said.tools = names(at, "tools", flaws);
     said.tools.extend(names(at, "tool_hints", flaws));
-    said.must_call = names(at, "must_call", flaws);
+    said.must_call = must_call(at, flaws);
     said.examples = match fields::given(at, "examples").map(|it| it.value) {
         Some(Value::Array(items)) => items.to_vec(),
         Some(one) => vec![one.clone()],
@@ -91,6 +93,32 @@ pub(super) fn read(at: At<'_>, flaws: &mut Flaws) -> Said {
     said.prompt =
         prompt.and_then(|(key, it)| fields::as_text(it, key, flaws).map(|(text, _)| text.clone()));
     said
+}
+
+/// The tools that must be called. An item that is a list means any of its tools.
+fn must_call(at: At<'_>, flaws: &mut Flaws) -> Vec<Vec<(Str, Place)>> {
+    let Some(field) = fields::given(at, "must_call") else {
+        return Vec::new();
+    };
+    let has_groups = |items: &[Value]| items.iter().any(|it| it.as_array().is_some());
+    if !field.value.as_array().is_some_and(has_groups) {
+        let all = names(at, "must_call", flaws).into_iter();
+        return all.map(|one| vec![one]).collect();
+    }
+    let mut groups = Vec::new();
+    for item in field.items() {
+        let group: Vec<(Str, Place)> = match item.value {
+            Value::Array(_) => named(item, "must_call", flaws),
+            _ => fields::as_text(item, "must_call", flaws)
+                .map(|(name, at)| (name.clone(), at.place()))
+                .into_iter()
+                .collect(),
+        };
+        if !group.is_empty() {
+            groups.push(group);
+        }
+    }
+    groups
 }
 
 /// The slots: `name: type`, `name: [options]`, or `name: {type, options, required, description}`.

@@ -5,6 +5,8 @@ use super::outline::{Block, Outline, Section};
 use super::{NODES_MAX, Reader};
 use crate::flaw::{Code, Place};
 use crate::formats::Flaws;
+use crate::sop::Sop;
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// What the file says of a node, and where.
@@ -16,7 +18,8 @@ pub(super) struct Given {
 
 impl Reader<'_> {
     /// Everything that the file says of nodes outside of the drawing.
-    pub(super) fn prompts(&mut self, outline: &Outline) -> Vec<Given> {
+    pub(super) fn prompts(&mut self, outline: &Outline, sop: &Sop) -> Vec<Given> {
+        let drawn: HashSet<&str> = sop.nodes.iter().map(|it| it.id.as_str()).collect();
         let mut given = Vec::new();
         for section in outline.sections.iter().filter(|it| it.holds_prompts()) {
             let whole = section.whole(outline);
@@ -34,8 +37,12 @@ impl Reader<'_> {
             for block in head {
                 self.mapped(block, &mut given);
             }
-            for below in section.below(outline) {
-                self.under_heading(below, outline, &mut given);
+            for (below, is_drawn) in headings(section, outline, &drawn) {
+                let text = match is_drawn {
+                    true => below.whole(outline),
+                    false => below.text.clone(),
+                };
+                self.under_heading(below, text, outline, &mut given);
             }
             if given.len() > NODES_MAX {
                 break;
@@ -45,9 +52,14 @@ impl Reader<'_> {
     }
 
     /// A heading with the node's id, a block of YAML, and prose.
-    fn under_heading(&mut self, section: &Section, outline: &Outline, given: &mut Vec<Given>) {
-        let title = section.title.replace('`', "");
-        let id = title.split([' ', ':', '\t']).next().unwrap_or_default();
+    fn under_heading(
+        &mut self,
+        section: &Section,
+        text: Range<usize>,
+        outline: &Outline,
+        given: &mut Vec<Given>,
+    ) {
+        let id = id_of(section);
         let blocks = outline.blocks.iter();
         let mut blocks = blocks.filter(|it| section.text.contains(&it.whole.start));
         let yaml = blocks.find(|it| matches!(it.language.as_str(), "yaml" | "yml"));
@@ -55,16 +67,16 @@ impl Reader<'_> {
         let prose = match yaml {
             Some(block) => {
                 let before = self.text[section.text.start..block.whole.start].trim();
-                let after = self.text[block.whole.end..section.text.end].trim();
+                let after = self.text[block.whole.end..text.end].trim();
                 [before, after].join("\n").trim().to_owned()
             }
-            None => self.text[section.text.clone()].trim().to_owned(),
+            None => self.text[text].trim().to_owned(),
         };
         if !prose.is_empty() {
             said.prompt = Some(prose.into());
         }
         given.push(Given {
-            id: id.to_owned(),
+            id,
             place: self.lines.place(section.heading.clone()),
             said,
         });
@@ -177,6 +189,31 @@ impl Reader<'_> {
             "keep one of the two sections",
         );
     }
+}
+
+/// The node that a heading names: its first word.
+fn id_of(section: &Section) -> String {
+    let title = section.title.replace('`', "");
+    let id = title.split([' ', ':', '\t']).next().unwrap_or_default();
+    id.to_owned()
+}
+
+/// The headings that begin instructions for a node, and whether the node is drawn. A heading inside
+/// the section of a drawn node is part of its instructions.
+fn headings<'o>(
+    section: &Section,
+    outline: &'o Outline,
+    drawn: &HashSet<&str>,
+) -> Vec<(&'o Section, bool)> {
+    let mut found: Vec<(&Section, bool)> = Vec::new();
+    for below in section.below(outline) {
+        let is_drawn = drawn.contains(id_of(below).as_str());
+        let above = found.last().filter(|(above, _)| above.level < below.level);
+        if above.is_none_or(|(_, above_is_drawn)| !above_is_drawn && is_drawn) {
+            found.push((below, is_drawn));
+        }
+    }
+    found
 }
 
 /// The id of a line that begins an entry: at the edge of the page, a word and a colon.

@@ -1,23 +1,26 @@
 //! What bounds a walk: visits, procedures inside others, modes, and the list of tasks.
 
-use super::{DESK, Told, desk, refusal};
+use super::{DESK, Told, desk, identified, refusal};
 use tramline_core::journal::{Event, Way};
 use tramline_core::navigate::{self, Refusal};
 use tramline_core::{Value, todo};
 
 #[test]
 fn visits_are_limited() {
-    let mut told = desk();
+    let mut told = identified();
     told.walk.slots =
         Value::from_json(r#"{"order_id": "1", "reason": "ordered by mistake"}"#).unwrap();
     told.walk.results = Value::from_json(r#"{"find": {"status": "pending"}}"#).unwrap();
+    let known = (told.walk.slots.clone(), told.walk.results.clone());
     for _ in 0..2 {
         for node in ["ROUTE", "CHECK", "PENDING", "REMIND", "COLLECT"] {
             assert!(told.go(node).refusal.is_none(), "{node}");
+            (told.walk.slots, told.walk.results) = known.clone();
         }
     }
     for node in ["ROUTE", "CHECK", "PENDING", "REMIND"] {
         told.go(node);
+        (told.walk.slots, told.walk.results) = known.clone();
     }
     let turn = told.go("COLLECT");
     assert!(matches!(refusal(&turn), Refusal::TooOften { most: 2, .. }));
@@ -25,8 +28,7 @@ fn visits_are_limited() {
 
 #[test]
 fn a_procedure_inside_another_is_entered_and_left() {
-    let mut told = desk();
-    told.go("ROUTE");
+    let mut told = identified();
     let turn = told.go("SUB");
     assert_eq!(turn.events.len(), 2);
     assert_eq!(told.path(), "R_START");
@@ -41,7 +43,7 @@ fn a_procedure_inside_another_is_entered_and_left() {
     assert!(told.call("refund", None, "1").refusal.is_none());
     told.advance(None, "{}");
     assert_eq!(told.walk.at_id().unwrap(), "DONE");
-    assert_eq!(told.path(), "ROUTE SUB DONE");
+    assert_eq!(told.path(), "START AUTH ROUTE SUB DONE");
     told.check_fold();
     told.go("SUB");
     told.go("ROUTE");

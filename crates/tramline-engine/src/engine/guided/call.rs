@@ -67,6 +67,7 @@ impl Engine {
             confirmed: call.confirmed.clone(),
             asked_in: Some(fresh()),
             asks: matches!(self.0.options.policy.verdict(&tool), Verdict::Ask(_)),
+            is_other: false,
             upstream: call.upstream.clone(),
         };
         let same = |it: &ToolCalled| it.tool == pass.tool && it.arguments == pass.arguments;

@@ -3,11 +3,8 @@
 use tramline_core::ids::NodeIx;
 use tramline_core::journal::{Event, Stand};
 use tramline_core::navigate::{Refusal, Turn, Walk};
-use tramline_core::sop::{Kind, Mode, Node, Slot, Sop};
+use tramline_core::sop::{AnyOf, Kind, Mode, Node, Slot, Sop};
 use tramline_core::{Map, Str, Value, todo};
-
-/// So many nodes of a path are shown: an agent needs its end.
-const PATH_SHOWN: usize = 20;
 
 /// What `load_graph` gives of a procedure.
 pub(super) fn graph(sop: &Sop) -> Map {
@@ -27,7 +24,7 @@ pub(super) fn graph(sop: &Sop) -> Map {
     chart.insert("terminal_nodes", ids(&|at| leaves(at) || round(at)));
     chart.insert(
         "nodes_with_prompts",
-        ids(&|at| sop.nodes[at.at()].prompt.is_some()),
+        ids(&|at| sop.nodes[at.at()].section || sop.nodes[at.at()].prompt.is_some()),
     );
     let mut told = Map::new();
     told.insert("agent", sop.name.clone().into());
@@ -96,11 +93,7 @@ pub(super) fn standing(walk: &Walk, turn: &Turn, by_itself: bool) -> Value {
 }
 
 fn path(walk: &Walk) -> Value {
-    let path = walk.path();
-    let skipped = path.len().saturating_sub(PATH_SHOWN);
-    let shown = path.skip(skipped).map(|id| Value::from(id.clone()));
-    let cut = (skipped > 0).then(|| Value::from("…"));
-    Value::array(cut.into_iter().chain(shown))
+    Value::array(walk.path().map(|id| Value::from(id.clone())))
 }
 
 fn node(node: &Node, walk: &Walk) -> Value {
@@ -150,7 +143,7 @@ fn slot(slot: &Slot) -> Value {
 fn wants(walk: &Walk, at: NodeIx, told: &mut Map) {
     let (_, tools) = walk.wanting(at);
     if !tools.is_empty() {
-        told.insert("must_call", names(&tools));
+        told.insert("must_call", demanded(&tools));
     }
     if !walk.open.is_empty() {
         let open = walk
@@ -204,13 +197,21 @@ fn names(all: &[Str]) -> Value {
     Value::array(all.iter().map(|it| it.clone().into()))
 }
 
+/// Tools that must be called: a name, or a list of which one is enough.
+fn demanded(all: &[AnyOf]) -> Value {
+    Value::array(all.iter().map(|any| match any.0.as_slice() {
+        [only] => only.clone().into(),
+        several => names(several),
+    }))
+}
+
 fn refusal_at(walk: &Walk, why: &Refusal, told: &mut Map) {
     told.insert(
         "current_node",
         walk.at_id().cloned().map_or(Value::Null, Into::into),
     );
     if !matches!(why, Refusal::NoNode { .. }) {
-        told.insert("valid_next", names(&walk.next_ids()));
+        told.insert("valid_next", names(&walk.valid_next()));
     }
     refusal(why, told);
 }
@@ -224,10 +225,31 @@ pub(super) fn refusal(why: &Refusal, told: &mut Map) {
             }
         }
         Refusal::Missing { slots, tools, .. } => {
-            for (key, all) in [("missing_slots", slots), ("missing_calls", tools)] {
-                if !all.is_empty() {
-                    told.insert(key, names(all));
+            if !slots.is_empty() {
+                told.insert("missing_slots", names(slots));
+            }
+            if !tools.is_empty() {
+                told.insert("missing_calls", demanded(tools));
+            }
+        }
+        Refusal::Demands { unmet, path, .. } => {
+            let each = unmet.iter().map(|it| {
+                let mut one = Map::new();
+                one.insert("node", it.node.clone().into());
+                if !it.slots.is_empty() {
+                    one.insert("slots", names(&it.slots));
                 }
+                if !it.tools.is_empty() {
+                    one.insert("must_call", demanded(&it.tools));
+                }
+                one.into()
+            });
+            told.insert("needs", Value::array(each));
+            told.insert("path", names(path));
+        }
+        Refusal::NoWay { path, .. } => {
+            if !path.is_empty() {
+                told.insert("path", names(path));
             }
         }
         Refusal::NoTool {
@@ -245,8 +267,7 @@ pub(super) fn refusal(why: &Refusal, told: &mut Map) {
         Refusal::Guarded { open, .. } => {
             told.insert("guards_lead_to", names(open));
         }
-        Refusal::NoWay { .. }
-        | Refusal::TooOften { .. }
+        Refusal::TooOften { .. }
         | Refusal::Unfinished { .. }
         | Refusal::NoSlots { .. }
         | Refusal::NoSlot { .. }
@@ -263,5 +284,33 @@ pub(super) fn todos(walk: &Walk) -> Value {
     summary.insert("pending", counted.pending.into());
     summary.insert("in_progress", counted.in_progress.into());
     summary.insert("completed", counted.completed.into());
-    Value::object([("todos", todos.into()), ("summary", Value::from(summary))])
+    let mut told = Map::new();
+    told.insert("todos", todos.into());
+    told.insert("summary", summary.into());
+    let unknown: Vec<Value> = unknown_nodes(walk).map(Value::from).collect();
+    if !unknown.is_empty() {
+        told.insert("warnings", Value::array(unknown));
+    }
+    told.into()
+}
+
+/// The tasks whose `completion_node` is no node, each in a sentence.
+fn unknown_nodes(walk: &Walk) -> impl Iterator<Item = String> {
+    let ids = || {
+        let procedures = (0..).map_while(|at| walk.procedure(at));
+        procedures.flat_map(|procedure| procedure.ids())
+    };
+    let tasks = walk.todos.iter().enumerate();
+    tasks.filter_map(move |(at, task)| {
+        let node = task.completion_node.as_deref()?;
+        if ids().any(|id| id == node) {
+            return None;
+        }
+        let near = tramline_core::text::nearest(node, ids());
+        let near = near.map_or_else(String::new, |near| format!(" Did you mean {near}?"));
+        let node = tramline_core::text::shown(node);
+        Some(format!(
+            "todos[{at}]: completion_node {node} is no node of the procedure, so nothing will remind of it.{near}"
+        ))
+    })
 }

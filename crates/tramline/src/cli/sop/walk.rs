@@ -9,7 +9,7 @@ use tramline_core::Value;
 use tramline_core::ids::{RunId, ToolName};
 use tramline_core::journal::{Entry, Event, Guided, ToolAnswered};
 use tramline_core::navigate::{self, Ask, Pass, Procedure, Turn};
-use tramline_core::sop::{Gathering, Sop};
+use tramline_core::sop::{Gathering, Kind, Sop};
 
 const HELP: &str = "NODE or its number: go there; next: walk on by itself; set NAME=VALUE: fill a slot; \
                     call TOOL [JSON]: take the tool as called with that result; help; quit";
@@ -122,14 +122,25 @@ impl Session {
             output::say("write `set NAME=VALUE`");
             return;
         };
-        let value = value.trim();
-        let value = Value::from_json(value).unwrap_or_else(|_| value.into());
+        let (name, value) = (name.trim(), value.trim());
         let ask = Ask {
-            slots: Value::object([(name.trim(), value)]),
+            slots: Value::object([(name, self.slot_value(name, value))]),
             ..Ask::default()
         };
         let turn = navigate::goto(&self.walk, &ask);
         self.take(&turn);
+    }
+
+    /// A typed value as its slot takes it: text stays text where the slot holds text.
+    fn slot_value(&self, name: &str, text: &str) -> Value {
+        let procedures = (0..).map_while(|at| self.walk.procedure(at));
+        let mut kinds = procedures.filter_map(|it| it.slot(name)).map(|it| it.kind);
+        let read = || Value::from_json(text).unwrap_or_else(|_| text.into());
+        match kinds.next() {
+            // In quotes it is JSON as ever.
+            Some(Kind::String) if !text.starts_with('"') => text.into(),
+            Some(_) | None => read(),
+        }
     }
 
     fn call(&mut self, text: &str) {
@@ -142,6 +153,7 @@ impl Session {
             confirmed: Some("by hand".into()),
             asked_in: None,
             asks: false,
+            is_other: false,
             upstream: None,
         };
         let mut turn = navigate::call(&self.walk, pass);
@@ -173,12 +185,36 @@ impl Session {
         }
     }
 
+    /// The hubs that could be gone to, and what those wait for that could not.
+    fn hubs(&self) -> Vec<String> {
+        let each = self.walk.hubs().into_iter().map(|(hub, unmet)| {
+            let wants: Vec<&str> = unmet.iter().map(|it| it.node.as_str()).collect();
+            match wants.is_empty() {
+                true => hub.to_string(),
+                false => format!("{hub} (after {})", wants.join(", ")),
+            }
+        });
+        each.collect()
+    }
+
     fn line(&self, turn: &Turn) {
+        let (slots, calls) = match self.walk.frame().at {
+            Some(at) => self.walk.wanting(at),
+            None => Default::default(),
+        };
+        let hubs = self.walk.hubs().into_iter();
+        let open: Vec<_> = hubs
+            .filter(|(_, unmet)| unmet.is_empty())
+            .map(|(hub, _)| hub)
+            .collect();
         output::line(&serde_json::json!({
             "procedure": self.walk.here().sop.name,
             "at": self.walk.at_id(),
             "path": self.walk.path().collect::<Vec<_>>(),
             "next": self.walk.next_ids(),
+            "must_call": calls,
+            "slots": slots,
+            "hubs": open,
             "refused": turn.refusal.as_ref().map(|it| it.says()),
             "warning": turn.warning,
         }));
@@ -206,9 +242,13 @@ impl Session {
         if !tools.is_empty() {
             output::text_line(&format!("  tools: {}", tools.join(", ")));
         }
-        let (slots, _) = self.walk.wanting(at);
+        let (slots, calls) = self.walk.wanting(at);
         if !slots.is_empty() {
             output::text_line(&format!("  to collect: {}", slots.join(", ")));
+        }
+        if !calls.is_empty() {
+            let calls: Vec<String> = calls.iter().map(|it| it.says()).collect();
+            output::text_line(&format!("  must call: {}", calls.join(", ")));
         }
         for (number, edge) in here.out(at).enumerate() {
             let condition = edge.condition.as_deref().unwrap_or_default();
@@ -217,6 +257,10 @@ impl Session {
                 number + 1,
                 here.node(edge.to).id
             ));
+        }
+        let hubs = self.hubs();
+        if !hubs.is_empty() {
+            output::text_line(&format!("  from anywhere: {}", hubs.join(", ")));
         }
         if self.walk.is_terminal() {
             output::text_line("  an end");

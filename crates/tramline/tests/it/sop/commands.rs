@@ -158,3 +158,37 @@ fn the_recorded_conversations_get_their_verdicts() {
     );
     assert_eq!((count("writes"), count("writes_off_node")), (186, 62));
 }
+
+#[test]
+fn a_walk_by_hand_shows_demands_and_hubs_and_takes_text_as_text() {
+    let tramline = Tramline::new();
+    let file = tramline.data.path().join("desk.md");
+    let text = "```mermaid\nflowchart TD\n  START --> AUTH[Who] --> ROUTE{What} --> PAY[Pay] --> END([End])\n```\n\
+                ## Node Prompts\n### AUTH\n```yaml\ntools: [find, look]\nmust_call: [[find, look]]\n```\n\
+                ### PAY\n```yaml\nslots: {card: string}\n```\n";
+    std::fs::write(&file, text).unwrap();
+    let mut command = tramline.command(&["sop", "walk", file.to_str().unwrap()]);
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let typed = "ROUTE\ncall find\nROUTE\nPAY\nset card=1\nEND\n";
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(typed.as_bytes())
+        .unwrap();
+    let out = child.wait_with_output().unwrap();
+    let shown = String::from_utf8(out.stdout).unwrap();
+    for words in [
+        "  must call: find or look",
+        "  from anywhere: ROUTE (after AUTH)",
+        "  from anywhere: ROUTE\n",
+        "  to collect: card",
+        "  an end",
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+}
