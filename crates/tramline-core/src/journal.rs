@@ -19,8 +19,9 @@ mod words;
 
 pub use begin::{Break, Fork, Item, Parent, Policy, Started, Watch};
 pub use budget::{Budget, Spent};
+pub(crate) use guided::operands_value;
 pub use guided::{
-    Asked, Guided, Moved, Note, Refused, Stand, ToolAnswered, ToolCalled, Way, Weighed,
+    Asked, Guided, Moved, Note, Refused, RuleChecked, Stand, ToolAnswered, ToolCalled, Way, Weighed,
 };
 pub use lines::{EVENT_BYTES_MAX, TooLarge, Unreadable, decode, encode};
 pub use words::{Answer, Outcome, Pause};

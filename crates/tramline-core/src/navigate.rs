@@ -12,9 +12,12 @@ pub mod coverage;
 mod demands;
 mod gate;
 mod guard;
+mod history;
+mod operands;
 mod procedure;
 mod refusal;
 mod route;
+mod rules;
 mod slots;
 mod walk;
 
@@ -22,8 +25,10 @@ pub use advance::advance;
 pub use demands::Unmet;
 pub use gate::{Pass, call};
 pub use guard::Settled;
+pub use history::{CALL_BYTES_KEPT_MAX, CALLS_KEPT_MAX};
 pub use procedure::Procedure;
 pub use refusal::Refusal;
+pub use rules::{NeededCall, RuleReport, check_rules};
 pub use walk::{Frame, Walk};
 
 use crate::sop::Mode;
@@ -63,6 +68,7 @@ impl Turn {
             what: Asked::Move,
             target: shown(target).into(),
             why: refusal.brief().into(),
+            rules: Vec::new(),
         }));
         Self {
             events: vec![event],

@@ -6,8 +6,10 @@ use crate::ids::NodeIx;
 use serde::{Deserialize, Serialize};
 use tramline_expr::{Str, Value};
 
+mod call_rules;
 mod gather;
 
+pub use call_rules::{CallRule, Demand, Lookup, Otherwise};
 pub use gather::{FILES_MAX, Gathering, Wanted};
 
 /// A written procedure: a flowchart with instructions for its nodes.
@@ -39,6 +41,12 @@ pub struct Sop {
     /// Tools that may be called anywhere: they change nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub anywhere: Vec<Str>,
+    /// Results of earlier calls that rules refer to by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lookups: Vec<Lookup>,
+    /// Rules that hold for calls at every node.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<CallRule>,
     /// The text before and between its nodes, by section: what an agent is told at the beginning.
     pub sections: Vec<Section>,
     /// The flowchart as it is written.
@@ -115,6 +123,12 @@ pub struct Node {
     /// Whether a person must agree to each call of a tool there, before it leaves.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confirm: bool,
+    /// Results of earlier calls that its rules refer to by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lookups: Vec<Lookup>,
+    /// Rules for calls that are made there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<CallRule>,
     /// How often it may be visited in one conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visits_max: Option<u32>,

@@ -2,7 +2,7 @@
 
 use crate::headline::Teller;
 use crate::ids::Seq;
-use crate::journal::{Asked, Entry, Event, Moved, Note, Way};
+use crate::journal::{Asked, Entry, Event, Moved, Note, RuleChecked, Way, operands_value};
 use serde::Serialize;
 use std::collections::HashMap;
 use tramline_expr::{Str, Value};
@@ -72,6 +72,9 @@ pub struct No {
     pub node: Option<Str>,
     /// Why not.
     pub message: Str,
+    /// The rules that were evaluated, for a call.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<Value>,
 }
 
 /// A call that left.
@@ -87,6 +90,9 @@ pub struct Called {
     pub node: Option<Str>,
     /// Whether it succeeded; nothing while that is not known.
     pub ok: Option<bool>,
+    /// The rules that were evaluated before it left.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<Value>,
 }
 
 impl Walked {
@@ -118,6 +124,7 @@ impl Walked {
                         tool: called.tool.to_string(),
                         node: walked.here.clone(),
                         ok: None,
+                        rules: called.rules.iter().map(RuleChecked::to_value).collect(),
                     });
                 }
                 Event::ToolAnswered(answered) => {
@@ -133,6 +140,7 @@ impl Walked {
                     target: refused.target.clone(),
                     node: walked.here.clone(),
                     message: refused.why.clone(),
+                    rules: refused.rules.iter().map(RuleChecked::to_value).collect(),
                 }),
                 _ => {}
             }
@@ -157,14 +165,10 @@ impl Walked {
 
 fn went(entry: &Entry, moved: &Moved, node: Str, procedure: Option<Str>) -> Move {
     let weighed = moved.weighed.iter().map(|weighed| {
-        let operands = weighed.operands.iter();
-        let operands = operands.map(|(what, value)| {
-            Value::object([("what", what.clone().into()), ("value", value.clone())])
-        });
         Value::object([
             ("to", weighed.to.clone().into()),
             ("holds", weighed.holds.map_or(Value::Null, Value::Bool)),
-            ("operands", Value::array(operands)),
+            ("operands", operands_value(&weighed.operands)),
         ])
     });
     Move {

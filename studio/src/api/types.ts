@@ -204,14 +204,24 @@ export type Compared = {
   more: boolean;
 };
 
+/** A rule over a call as it was evaluated; `holds` is null where an operand is missing. */
+export type CheckedRule = {
+  rule: string;
+  source: Json;
+  holds: boolean | null;
+  operands: { what: string; value: Json }[];
+  message?: string;
+  missing?: string[];
+};
+
 export type Walk = {
   procedure: Graph;
   here?: string | null;
   path: { node: string; seq: number; at_ms: number; by_itself?: boolean; against?: string; reason?: string; evidence?: Json; slots?: Json }[];
   todos: Json[];
   /** `node` is where the walk stood, `target` what was asked for. */
-  refused: { seq: number; what: string; target?: string; node?: string | null; message: string }[];
-  calls: { seq: number; tool: string; node?: string | null; ok?: boolean | null }[];
+  refused: { seq: number; what: string; target?: string; node?: string | null; message: string; rules?: CheckedRule[] }[];
+  calls: { seq: number; tool: string; node?: string | null; ok?: boolean | null; rules?: CheckedRule[] }[];
   slots: Json;
 };
 

@@ -16,6 +16,7 @@ mod front;
 mod nodes;
 mod outline;
 mod prompts;
+mod rules;
 
 use outline::Outline;
 

@@ -7,7 +7,7 @@ use crate::todo::Todo;
 use crate::upstream::Upstream;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use tramline_expr::{Str, Value};
+use tramline_expr::{Map, Str, Value};
 
 /// How a guided run begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -136,6 +136,60 @@ pub struct ToolCalled {
     /// The span of its caller's that it belongs to, if the caller named one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upstream: Option<Box<Upstream>>,
+    /// The rules that were evaluated before it left.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<RuleChecked>,
+}
+
+/// A rule over a call as it was evaluated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RuleChecked {
+    /// The field it is written in: `args`, `once_per` or `max_calls`.
+    pub rule: Str,
+    /// What it says, as written.
+    pub source: Value,
+    /// Whether it holds; nothing if that cannot be decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holds: Option<bool>,
+    /// The operands with their values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operands: Vec<(Str, Value)>,
+    /// Why it cannot be decided.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<Str>,
+    /// What its author says to a call for which it does not hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<Str>,
+    /// Whether a person decides about such a call.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asks: bool,
+}
+
+/// Operands as data: a list of `what` and `value`.
+pub(crate) fn operands_value(operands: &[(Str, Value)]) -> Value {
+    let told = operands.iter().map(|(what, value)| {
+        Value::object([("what", what.clone().into()), ("value", value.clone())])
+    });
+    Value::array(told)
+}
+
+impl RuleChecked {
+    /// The rule as data for replies and traces.
+    pub fn to_value(&self) -> Value {
+        let mut told = Map::new();
+        told.insert("rule", self.rule.clone().into());
+        told.insert("source", self.source.clone());
+        told.insert("holds", self.holds.map_or(Value::Null, Value::Bool));
+        told.insert("operands", operands_value(&self.operands));
+        if let Some(message) = &self.message {
+            told.insert("message", message.clone().into());
+        }
+        if !self.missing.is_empty() {
+            let missing = self.missing.iter().map(|it| it.clone().into());
+            told.insert("missing", Value::array(missing));
+        }
+        told.into()
+    }
 }
 
 /// What came of a call.
@@ -155,7 +209,7 @@ pub struct ToolAnswered {
 }
 
 /// Something that was asked for and not done.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Refused {
     /// A move to a node, or a call of a tool.
     pub what: Asked,
@@ -163,6 +217,9 @@ pub struct Refused {
     pub target: Str,
     /// Why not.
     pub why: Str,
+    /// The rules that were evaluated, for a call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<RuleChecked>,
 }
 
 /// What was asked for.

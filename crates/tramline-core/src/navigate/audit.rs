@@ -3,7 +3,7 @@
 //! A transcript is walked through as if nothing were refused, and everything that would have been
 //! is written down: moves off the edges, calls off the node, required tools that were not called.
 
-use super::{Procedure, Refusal, Walk, find, gate, into, moved};
+use super::{Procedure, Refusal, RuleReport, Walk, check_rules, find, gate, into, moved};
 use crate::ids::{RunId, ToolName};
 use crate::journal::{Entry, Event, Guided, Stand, ToolAnswered, ToolCalled, Way};
 use crate::sop::{Gathering, Mode, Sop};
@@ -33,6 +33,10 @@ pub struct Audit {
     pub writes: usize,
     /// How many of those are off the node.
     pub writes_off_node: usize,
+    /// Calls for which a rule does not hold.
+    pub off_rules: Vec<Off>,
+    /// Calls for which a rule could not be decided from what the transcript has.
+    pub undecided: Vec<Off>,
     /// Tools that a node requires and that were not called before it was left.
     pub missed: Vec<Off>,
     /// Every move: from where, where to, and whether an edge was followed.
@@ -59,7 +63,10 @@ pub struct Off {
 impl Audit {
     /// Whether the conversation kept to the procedure.
     pub fn is_legal(&self) -> bool {
-        self.off_edges.is_empty() && self.off_node.is_empty() && self.missed.is_empty()
+        self.off_edges.is_empty()
+            && self.off_node.is_empty()
+            && self.off_rules.is_empty()
+            && self.missed.is_empty()
     }
 }
 
@@ -123,10 +130,10 @@ impl Auditor {
                 Act::Move(node) => held.go(node)?,
                 Act::Call {
                     tool,
+                    arguments,
                     output,
                     failed,
-                    ..
-                } => held.call(tool, output, *failed)?,
+                } => held.call(tool, arguments, output, *failed)?,
             }
         }
         held.audit.last = held.stands(held.walk.frame().sop);
@@ -235,6 +242,7 @@ impl Held {
             | Refusal::NoSlot { .. }
             | Refusal::BadSlot { .. }
             | Refusal::NoTool { .. }
+            | Refusal::Rules { .. }
             | Refusal::Unconfirmed { .. } => {
                 self.audit.off_edges.push(off);
                 false
@@ -242,7 +250,30 @@ impl Held {
         }
     }
 
-    fn call(&mut self, tool: &str, output: &Value, failed: bool) -> Result<(), String> {
+    /// Files the rules that do not hold for a call, or cannot be decided.
+    fn broken(&mut self, tool: &str, report: &RuleReport) {
+        for checked in &report.checked {
+            match checked.holds {
+                Some(true) => {}
+                Some(false) => {
+                    let off = self.off(tool, checked.says());
+                    self.audit.off_rules.push(off);
+                }
+                None => {
+                    let off = self.off(tool, checked.missing.join("; "));
+                    self.audit.undecided.push(off);
+                }
+            }
+        }
+    }
+
+    fn call(
+        &mut self,
+        tool: &str,
+        arguments: &Value,
+        output: &Value,
+        failed: bool,
+    ) -> Result<(), String> {
         self.audit.calls += 1;
         let writes = !is_read(self.walk.sop(), tool);
         self.audit.writes += usize::from(writes);
@@ -266,16 +297,19 @@ impl Held {
             self.audit.off_node.push(off);
             self.audit.writes_off_node += usize::from(writes);
         }
+        let report = check_rules(&self.walk, &name, arguments, None);
+        self.broken(tool, &report);
         let call = self.walk.calls + 1;
         self.apply(Event::ToolCalled(Box::new(ToolCalled {
             call,
             tool: name,
-            arguments: Value::Null,
+            arguments: arguments.clone(),
             confirmed: None,
             against: None,
             run: None,
             is_other: false,
             upstream: None,
+            rules: report.checked,
         })))?;
         let failure = failed
             .then(|| crate::failure::Failure::new(crate::failure::FailureKind::Tool, "it failed"));

@@ -1,6 +1,6 @@
 //! The gate before tools: a call passes where the node, or the whole procedure, allows it.
 
-use super::{Refusal, Turn, Walk};
+use super::{Refusal, RuleReport, Turn, Walk, check_rules};
 use crate::ids::{RunId, ToolName};
 use crate::journal::{Asked, Event, Refused, ToolCalled};
 use crate::sop::Mode;
@@ -30,7 +30,11 @@ pub struct Pass {
 /// Whether a call may be made: the event that announces it, or the refusal.
 pub fn call(walk: &Walk, pass: Pass) -> Turn {
     let mode = walk.sop().call_mode();
-    let (against, asks) = match check(walk, &pass) {
+    let report = match walk.sop().gated {
+        true => check_rules(walk, &pass.tool, &pass.arguments, None),
+        false => RuleReport::default(),
+    };
+    let (against, asks) = match check(walk, &pass, &report) {
         Some(Refusal::Unconfirmed { .. }) if mode == Mode::Strict && pass.asked_in.is_some() => {
             (None, true)
         }
@@ -43,6 +47,7 @@ pub fn call(walk: &Walk, pass: Pass) -> Turn {
             what: Asked::Call,
             target: pass.tool.to_string().into(),
             why: refusal.brief().into(),
+            rules: report.checked,
         }));
         return Turn {
             events: vec![event],
@@ -61,6 +66,7 @@ pub fn call(walk: &Walk, pass: Pass) -> Turn {
         run: pass.asked_in.filter(|_| asks),
         is_other: pass.is_other,
         upstream: pass.upstream.map(Box::new),
+        rules: report.checked,
     }));
     Turn {
         events: vec![event],
@@ -85,24 +91,34 @@ impl Pass {
     }
 }
 
-fn check(walk: &Walk, pass: &Pass) -> Option<Refusal> {
+/// Why a call is not allowed: its place first, then the rules, then a person's agreement.
+fn check(walk: &Walk, pass: &Pass, report: &RuleReport) -> Option<Refusal> {
     let sop = walk.sop();
     let here = walk.here();
     let anywhere = pass.is_in(&sop.anywhere) || pass.is_in(&here.sop.anywhere);
-    if !sop.gated || anywhere {
+    if !sop.gated {
         return None;
     }
     let node = walk.frame().at.map(|at| here.node(at));
-    if let Some(node) = node.filter(|node| pass.is_in(&node.tools)) {
+    let listed = node.filter(|node| !anywhere && pass.is_in(&node.tools));
+    if anywhere || listed.is_some() {
+        let confirm = listed.is_some_and(|it| it.confirm);
+        if report.refuses() {
+            return Some(Refusal::Rules {
+                tool: pass.tool.to_string().into(),
+                at: node.map(|it| it.id.clone()),
+                report: report.clone(),
+            });
+        }
         let is_said = pass
             .confirmed
             .as_ref()
             .is_some_and(|it| !it.trim().is_empty());
         // An agent's word is no person's.
         let agreed = is_said && (pass.asked_in.is_none() || sop.call_mode() != Mode::Strict);
-        return (node.confirm && !agreed).then(|| Refusal::Unconfirmed {
+        return ((confirm || report.asks()) && !agreed).then(|| Refusal::Unconfirmed {
             tool: pass.tool.to_string().into(),
-            at: node.id.clone(),
+            at: node.map_or_else(|| "the procedure".into(), |it| it.id.clone()),
         });
     }
     let name = pass.tool.to_string();

@@ -74,7 +74,7 @@ impl Guard {
 }
 
 /// What JSONata takes for true.
-fn truth(value: &Value) -> bool {
+pub(super) fn truth(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::Bool(truth) => *truth,

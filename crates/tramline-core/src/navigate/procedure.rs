@@ -2,6 +2,7 @@
 
 use super::demands::Dominators;
 use super::guard::Guard;
+use super::rules::Book;
 use crate::formats::mermaid::Shape;
 use crate::ids::NodeIx;
 use crate::sop::{Edge, Node, Slot, Sop};
@@ -23,6 +24,7 @@ pub struct Procedure {
     slots: HashMap<Str, Slot>,
     /// Which nodes lie on every path to each node.
     pub(super) dominators: Dominators,
+    rules: Book,
 }
 
 impl Procedure {
@@ -46,6 +48,7 @@ impl Procedure {
             at_tool: HashMap::new(),
             slots: HashMap::new(),
             dominators: Dominators::of(&sop),
+            rules: Book::compile(&sop)?,
             sop: Arc::clone(&sop),
         };
         for (at, edge) in sop.edges.iter().enumerate() {
@@ -65,6 +68,10 @@ impl Procedure {
             }
         }
         Ok(made)
+    }
+
+    pub(super) fn rules(&self) -> &Book {
+        &self.rules
     }
 
     /// The node with this id.

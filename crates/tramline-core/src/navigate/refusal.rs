@@ -1,7 +1,8 @@
 //! Why a move or a call is refused: data for front ends, and a sentence with its next step.
 
 use super::Unmet;
-use crate::journal::Weighed;
+use super::rules::RuleReport;
+use crate::journal::{RuleChecked, Weighed};
 use crate::sop::AnyOf;
 use tramline_expr::{Str, Value};
 
@@ -108,6 +109,15 @@ pub enum Refusal {
         /// The way to the nearest of them.
         path: Vec<Str>,
     },
+    /// A rule over the call does not hold, or cannot be decided yet.
+    Rules {
+        /// Which tool.
+        tool: Str,
+        /// Where the conversation stands, if it has begun.
+        at: Option<Str>,
+        /// What was evaluated.
+        report: RuleReport,
+    },
     /// No person has agreed.
     Unconfirmed {
         /// Which tool.
@@ -190,6 +200,7 @@ impl Refusal {
                 format!("The slot {name} must be {wanted}, not {given}")
             }
             Self::NoTool { .. } => self.no_tool(),
+            Self::Rules { tool, at, report } => rules(tool, at.as_deref(), report),
             Self::Unconfirmed { tool, at } => {
                 format!("{at} wants a person's agreement before {tool}, and nobody was asked")
             }
@@ -284,5 +295,58 @@ fn path_there(path: &[Str]) -> String {
     match path {
         [] => String::new(),
         path => format!(" Path there: {}", path.join(" -> ")),
+    }
+}
+
+/// So many characters of an operand's value are shown in a sentence; front ends have it all.
+const VALUE_CHARS: usize = 120;
+
+fn rules(tool: &str, at: Option<&str>, report: &RuleReport) -> String {
+    let at = at.map_or_else(String::new, |at| format!(" at {at}"));
+    let broken = report.checked.iter().filter(|it| it.holds == Some(false));
+    let broken: Vec<String> = broken.map(RuleChecked::says).collect();
+    let mut missing: Vec<&str> = Vec::new();
+    for says in report.checked.iter().flat_map(|it| &it.missing) {
+        if !missing.contains(&says.as_str()) {
+            missing.push(says);
+        }
+    }
+    match (broken.is_empty(), missing.is_empty()) {
+        (true, _) => format!(
+            "{tool} is not allowed{at} yet: first {}; then repeat the call",
+            missing.join("; ")
+        ),
+        (false, true) => format!("{tool} is not allowed{at}: {}", broken.join("; ")),
+        (false, false) => format!(
+            "{tool} is not allowed{at}: {}; also not known yet: {}",
+            broken.join("; "),
+            missing.join("; ")
+        ),
+    }
+}
+
+impl RuleChecked {
+    /// The rule as a sentence: its author's words or its source, with the operands.
+    pub fn says(&self) -> String {
+        let source = match &self.source {
+            Value::String(text) => text.to_string(),
+            other => other.to_json(),
+        };
+        let what = match &self.message {
+            Some(message) => message.to_string(),
+            None if self.holds == Some(false) => {
+                format!("the rule `{}: {source}` does not hold", self.rule)
+            }
+            None => format!("`{}: {source}`", self.rule),
+        };
+        let operands = self.operands.iter().map(|(name, value)| {
+            let value: String = value.to_json().chars().take(VALUE_CHARS).collect();
+            format!("{name} = {value}")
+        });
+        let operands: Vec<String> = operands.collect();
+        match operands.is_empty() {
+            true => what,
+            false => format!("{what} ({})", operands.join(", ")),
+        }
     }
 }

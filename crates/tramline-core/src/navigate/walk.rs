@@ -1,5 +1,6 @@
 //! A guided run: nothing but the fold of its journal.
 
+use super::history::History;
 use super::{Procedure, merged};
 use crate::ids::{NodeIx, RunId, Seq, ToolName};
 use crate::journal::{
@@ -54,6 +55,8 @@ pub struct Walk {
     pub(super) met: HashSet<Stand>,
     /// What was known when each hub was first reached: the next wish begins with that.
     known: HashMap<Stand, (Value, Value)>,
+    /// Every call of the conversation, for rules.
+    history: History,
 }
 
 /// Where a walk stands in one procedure.
@@ -80,6 +83,7 @@ impl Walk {
             let message = "a guided run without its procedure".to_owned();
             return Err(Illegal { seq: 1, message });
         }
+        let has_rules = procedures.iter().any(|it| !it.rules().is_empty());
         Ok(Self {
             id,
             begun: Arc::new(begun),
@@ -100,6 +104,7 @@ impl Walk {
             called: Vec::new(),
             met: HashSet::new(),
             known: HashMap::new(),
+            history: History::new(has_rules),
         })
     }
 
@@ -232,12 +237,14 @@ impl Walk {
 
     fn tool_called(&mut self, called: &ToolCalled) {
         self.calls = self.calls.max(called.call);
+        self.history.called(called);
         self.open.insert(called.call, called.clone());
     }
 
     fn answered(&mut self, answered: &ToolAnswered) -> Result<(), &'static str> {
         let called = self.open.remove(&answered.call);
         let called = called.ok_or("it answers no call")?;
+        self.history.answered(&called, answered);
         if answered.failure.is_none() {
             let mut names = vec![Str::from(called.tool.to_string())];
             if !called.is_other {
@@ -362,6 +369,10 @@ impl Walk {
             ("slots", self.slots.clone()),
             ("results", self.results.clone()),
         ])
+    }
+
+    pub(super) fn history(&self) -> &History {
+        &self.history
     }
 
     /// Whether a tool was called since the node was entered. A name without a server means the one

@@ -12,6 +12,7 @@ mod audits;
 mod bounds;
 mod hubs;
 mod retail;
+mod rules;
 
 const DESK: &str = r#"---
 agent: desk
@@ -169,9 +170,19 @@ impl Told {
     }
 
     fn call(&mut self, tool: &str, confirmed: Option<&str>, output: &str) -> Turn {
+        self.call_with(tool, "null", confirmed, output)
+    }
+
+    fn call_with(
+        &mut self,
+        tool: &str,
+        arguments: &str,
+        confirmed: Option<&str>,
+        output: &str,
+    ) -> Turn {
         let pass = Pass {
             tool: ToolName::new("shop", tool),
-            arguments: Value::Null,
+            arguments: Value::from_json(arguments).unwrap(),
             confirmed: confirmed.map(Into::into),
             asked_in: None,
             asks: false,

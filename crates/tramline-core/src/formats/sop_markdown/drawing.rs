@@ -128,6 +128,10 @@ impl Reader<'_> {
             node.examples = said.examples;
             node.slots = said.slots;
             node.confirm = said.confirm;
+            let free = &sop.anywhere;
+            let own = node.tools.iter().filter(|it| !free.contains(it));
+            node.rules = said.rules.about(own.cloned().collect());
+            node.lookups = said.rules.lookups;
             node.visits_max = said.visits_max;
             node.hub = said.hub;
             node.procedure = said.procedure;
@@ -202,6 +206,8 @@ impl Reader<'_> {
     /// Settles what depends on the whole: the entry, hubs, limits.
     pub(super) fn settle(&mut self, front: &Front, drawn: &Drawn, sop: &mut Sop) {
         self.entry(front, drawn, sop);
+        sop.rules = front.rules.about(Vec::new());
+        sop.lookups.clone_from(&front.rules.lookups);
         if let Some(most) = front.visits_max {
             let open = sop.nodes.iter_mut().filter(|it| it.visits_max.is_none());
             open.for_each(|node| node.visits_max = Some(most));

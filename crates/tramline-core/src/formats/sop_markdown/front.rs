@@ -1,6 +1,7 @@
 //! The frontmatter: who the agent is, what it may call, and how strictly it is held.
 
 use super::Reader;
+use super::rules::Rules;
 use crate::flaw::{Code, Place};
 use crate::formats::Flaws;
 use crate::formats::document::At;
@@ -11,7 +12,7 @@ use std::ops::Range;
 use tramline_expr::{Str, Value};
 
 /// The fields that mean something here. A file may have others.
-const KNOWN: [&str; 18] = [
+const KNOWN: [&str; 20] = [
     "agent",
     "name",
     "version",
@@ -25,6 +26,8 @@ const KNOWN: [&str; 18] = [
     "servers",
     "tools",
     "read_only_tools",
+    "lookups",
+    "rules",
     "hubs",
     "mode",
     "strict",
@@ -41,6 +44,7 @@ pub(super) struct Front {
     pub(super) entry: Option<(Str, Place)>,
     pub(super) hubs: Option<Vec<(Str, Place)>>,
     pub(super) visits_max: Option<u32>,
+    pub(super) rules: Rules,
 }
 
 impl Reader<'_> {
@@ -55,6 +59,7 @@ impl Reader<'_> {
             place.line += before;
             place.end_line += before;
         }
+        front.rules.shift(before);
         self.absorb(flaws.sorted(), before);
         front
     }
@@ -102,6 +107,7 @@ fn read(root: At<'_>, sop: &mut Sop, flaws: &mut Flaws) -> Front {
         }),
         hubs: fields::given(root, "hubs").map(|_| names(root, "hubs", flaws)),
         visits_max: visits(root, flaws),
+        rules: Rules::of_front(root, flaws),
     }
 }
 

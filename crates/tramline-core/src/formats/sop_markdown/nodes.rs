@@ -1,6 +1,7 @@
 //! What a file says of one node as YAML: tools, examples, slots, guards, limits.
 
 use super::front::{named, names, slips, visits};
+use super::rules::Rules;
 use crate::flaw::{Code, Place};
 use crate::formats::Flaws;
 use crate::formats::document::At;
@@ -11,7 +12,7 @@ use crate::text::{nearest, shown};
 use tramline_expr::{Expression, Rule, Str, Value};
 
 /// The fields that mean something of a node.
-const KNOWN: [&str; 13] = [
+const KNOWN: [&str; 17] = [
     "tools",
     "tool_hints",
     "must_call",
@@ -19,6 +20,10 @@ const KNOWN: [&str; 13] = [
     "slots",
     "guards",
     "confirm",
+    "args",
+    "once_per",
+    "max_calls",
+    "lookups",
     "max_visits",
     "hub",
     "sop",
@@ -38,6 +43,7 @@ pub(super) struct Said {
     /// Guards by the node or the label that they lead to.
     pub(super) guards: Vec<(Str, Value, Place)>,
     pub(super) confirm: bool,
+    pub(super) rules: Rules,
     pub(super) visits_max: Option<u32>,
     pub(super) hub: bool,
     pub(super) procedure: Option<Str>,
@@ -55,6 +61,7 @@ impl Said {
             place.line += lines;
             place.end_line += lines;
         }
+        self.rules.shift(lines);
     }
 }
 
@@ -86,6 +93,7 @@ pub(super) fn read(at: At<'_>, flaws: &mut Flaws) -> Said {
     said.slots = slots(at, flaws);
     said.guards = guards(at, flaws);
     said.confirm = fields::truth(at, "confirm", flaws).unwrap_or(false);
+    said.rules = Rules::of_node(at, &said.tools, flaws);
     said.hub = fields::truth(at, "hub", flaws).unwrap_or(false);
     said.visits_max = visits(at, flaws);
     said.procedure = fields::text(at, "sop", flaws).map(|(path, _)| path.clone());

@@ -67,8 +67,14 @@ impl Question {
         let said = self.called.confirmed.as_deref().map(str::trim);
         let said = said.filter(|said| !said.is_empty());
         let said = said.map_or_else(String::new, |said| format!("; the agent says: {said}"));
+        let broken = self
+            .called
+            .rules
+            .iter()
+            .filter(|it| it.holds == Some(false));
+        let rules: String = broken.map(|it| format!("; {}", it.says())).collect();
         format!(
-            "may {} be called with {shown}{cut}?{said}",
+            "may {} be called with {shown}{cut}?{rules}{said}",
             self.called.tool
         )
     }

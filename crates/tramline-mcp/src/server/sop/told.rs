@@ -1,7 +1,7 @@
 //! How a procedure and a conversation along it are told: the shapes that agents know.
 
 use tramline_core::ids::NodeIx;
-use tramline_core::journal::{Event, Stand};
+use tramline_core::journal::{Event, RuleChecked, Stand};
 use tramline_core::navigate::{Refusal, Turn, Walk};
 use tramline_core::sop::{AnyOf, Kind, Mode, Node, Slot, Sop};
 use tramline_core::{Map, Str, Value, todo};
@@ -263,6 +263,21 @@ pub(super) fn refusal(why: &Refusal, told: &mut Map) {
             told.insert("allowed_tools", names(here));
             told.insert("allowed_at", names(nodes));
             told.insert("path", names(path));
+        }
+        Refusal::Rules { at, report, .. } => {
+            told.insert("current_node", at.clone().map_or(Value::Null, Into::into));
+            let broken = report.checked.iter().filter(|it| it.holds != Some(true));
+            told.insert("rules", Value::array(broken.map(RuleChecked::to_value)));
+            if !report.needed.is_empty() {
+                let needed = report.needed.iter().map(|it| {
+                    let pairs = [
+                        ("tool", it.tool.clone().into()),
+                        ("arguments", it.arguments.clone()),
+                    ];
+                    Value::object(pairs)
+                });
+                told.insert("call_first", Value::array(needed));
+            }
         }
         Refusal::Guarded { open, .. } => {
             told.insert("guards_lead_to", names(open));

@@ -16,6 +16,7 @@ use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_mcp::server::{Server, Toolset};
 
 mod asking;
+mod rules;
 
 /// Tools that read these files, and one that can be called.
 fn tools(files: Vec<(&'static str, String)>) -> FakeTools {

@@ -87,6 +87,8 @@ fn sums(all: &[Verdict]) -> Json {
         "calls_off_node": sum(|it| it.off_node.len()),
         "writes": sum(|it| it.writes),
         "writes_off_node": sum(|it| it.writes_off_node),
+        "rules_broken": sum(|it| it.off_rules.len()),
+        "rules_undecided": sum(|it| it.undecided.len()),
         "required_calls_missed": sum(|it| it.missed.len()),
     })
 }
@@ -113,6 +115,12 @@ fn say(sums: &Json) {
         ),
     ] {
         output::say(&format!("{} of {} {says}", count(off), count(all)));
+    }
+    let (broken, undecided) = (count("rules_broken"), count("rules_undecided"));
+    if broken + undecided > 0 {
+        output::say(&format!(
+            "{broken} rules over calls broken, {undecided} undecided for lack of results"
+        ));
     }
     let (missed, unproven) = (count("required_calls_missed"), count("moves_unproven"));
     if missed + unproven > 0 {
@@ -141,6 +149,8 @@ fn told(verdict: &Verdict) -> Json {
         "off_node": places(&verdict.off_node),
         "writes": verdict.writes,
         "writes_off_node": verdict.writes_off_node,
+        "off_rules": places(&verdict.off_rules),
+        "undecided": places(&verdict.undecided),
         "missed": places(&verdict.missed),
     })
 }
@@ -160,7 +170,8 @@ fn show(verdict: &Verdict) {
         .off_edges
         .iter()
         .chain(&verdict.missed)
-        .chain(&verdict.off_node);
+        .chain(&verdict.off_node)
+        .chain(&verdict.off_rules);
     let all: Vec<&Off> = off.collect();
     for it in all.iter().take(SHOWN) {
         let at = it.at.as_deref().unwrap_or("nowhere");

@@ -68,7 +68,18 @@ fn says(begun: &Guided, entry: &Entry) -> Option<String> {
             Note::Todos(todos) => format!("noted {} tasks", todos.len()),
             Note::Slots(slots) => format!("set {slots}"),
         },
-        Event::ToolCalled(called) => format!("called {} {}", called.tool, called.arguments),
+        Event::ToolCalled(called) => {
+            let rules = called.rules.iter().map(|it| {
+                let verdict = if it.holds == Some(true) {
+                    "holds"
+                } else {
+                    "BROKEN"
+                };
+                format!("\n    {verdict}: {}", it.says())
+            });
+            let rules: String = rules.collect();
+            format!("called {} {}{rules}", called.tool, called.arguments)
+        }
         Event::ToolAnswered(answered) => match &answered.failure {
             Some(failure) => format!("  failed: {failure}"),
             None => format!("  gave {}", output::brief(&answered.output, 200)),
