@@ -13,17 +13,22 @@ use tramline_expr::{Str, Value};
 
 mod begin;
 mod budget;
+mod content;
 mod guided;
 mod lines;
 mod words;
 
 pub use begin::{Break, Fork, Item, Parent, Policy, Started, Watch};
 pub use budget::{Budget, Spent};
+pub use content::{ContentDigest, DocumentRef, NoDigest, StoredDocument};
 pub(crate) use guided::operands_value;
 pub use guided::{
     Asked, Guided, Moved, Note, Refused, RuleChecked, Stand, ToolAnswered, ToolCalled, Way, Weighed,
 };
-pub use lines::{EVENT_BYTES_MAX, TooLarge, Unreadable, decode, encode};
+pub use lines::{
+    Beginning, EVENT_BYTES_MAX, TooLarge, Unreadable, decode, decode_beginning, encode,
+    encode_named, skip_lines,
+};
 pub use words::{Answer, Outcome, Pause};
 
 /// One event with its place and time.

@@ -34,6 +34,7 @@ mod close;
 mod count;
 mod debug;
 mod discreet;
+mod documents;
 mod driving;
 mod expiry;
 mod follow;
@@ -54,6 +55,7 @@ pub use authority::{Approvals, PersonNeeded, Respondent};
 use child::waited_for;
 pub(crate) use child::{Called, ChildCall, key as child_key};
 pub use debug::At;
+pub(crate) use documents::encode_with;
 pub use expiry::over;
 pub use follow::Follow;
 pub use fork::{Branch, Branched, Effects};
@@ -82,7 +84,7 @@ pub(crate) struct Inner {
     /// Drivers, and cancelled calls that still tell their servers.
     pub(crate) tasks: TaskTracker,
     live: Mutex<HashMap<RunId, Arc<Live>>>,
-    graphs: Mutex<load::GraphCache>,
+    documents: documents::Documents,
     seeds: AtomicU64,
     watched: AtomicBool,
     times: expiry::Times,
@@ -181,7 +183,7 @@ impl Engine {
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
             live: Mutex::default(),
-            graphs: Mutex::default(),
+            documents: Default::default(),
             seeds: AtomicU64::new(clock::random()),
             watched: AtomicBool::new(false),
             times: Default::default(),
@@ -235,8 +237,10 @@ impl Engine {
             workflow: graph.workflow.name.to_string(),
             flaws,
         })?;
+        let workflows = &self.0.documents.workflows;
+        let (shared, document) = workflows.adopt(&graph.workflow, &graph)?;
         let started = Started {
-            workflow: Arc::clone(&graph.workflow),
+            workflow: Arc::clone(&shared.workflow),
             input,
             policy,
             session,
@@ -253,16 +257,17 @@ impl Engine {
             intent,
         };
         let event = Event::Started(Box::new(started.clone()));
-        let run = Run::begin(id, graph, started, at_ms)
+        let run = Run::begin(id, shared, started, at_ms)
             .map_err(|illegal| Fault::Refused(illegal.message))?;
         let mut ledger = self.0.ledger(0, 0);
-        ledger.open(Entry {
+        let entry = Entry {
             seq: 1,
             at_ms,
             event,
-        })?;
+        };
+        ledger.open(entry, vec![document])?;
         let seat = self.0.seat(&run.id)?;
-        self.count(&run.graph, &run.id, at_ms);
+        self.count(&graph, &run.id, at_ms);
         Ok(self.spawn(seat, run, ledger))
     }
 

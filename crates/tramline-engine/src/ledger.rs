@@ -5,13 +5,14 @@
 //! never left is simply recomputed when somebody else's event came first.
 
 use crate::clock;
+use crate::engine::encode_with;
 use crate::fault::Fault;
 use crate::seams::{Append, AppendError, Head, Hold, Observer, Status, Store};
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Instant;
 use tramline_core::ids::Seq;
-use tramline_core::journal::{self, Entry, Event, Outcome, TooLarge};
+use tramline_core::journal::{Entry, Event, Outcome, StoredDocument, TooLarge};
 use tramline_core::run::Run;
 
 /// Room for the first events of a batch, in bytes: what a short run writes, or a layer of some tasks.
@@ -39,6 +40,8 @@ pub(crate) struct Ledger {
     sent: Vec<Entry>,
     recorded: Vec<Entry>,
     body: Vec<u8>,
+    /// The documents that recorded events refer to.
+    documents: Vec<Arc<StoredDocument>>,
     sending: Option<BoxFuture<'static, Result<(), AppendError>>>,
 }
 
@@ -63,13 +66,21 @@ impl Ledger {
             sent,
             recorded,
             body,
+            documents: Vec::new(),
             sending: None,
         }
     }
 
-    /// Records the beginning of a run, which is not applied but made.
-    pub(crate) fn open(&mut self, entry: Entry) -> Result<(), Fault> {
-        Ok(self.write(entry)?)
+    /// Records the beginning of a run with the documents that it refers to. It is not applied but
+    /// made.
+    pub(crate) fn open(
+        &mut self,
+        entry: Entry,
+        documents: Vec<Arc<StoredDocument>>,
+    ) -> Result<(), Fault> {
+        self.write(entry, &documents)?;
+        self.documents.extend(documents);
+        Ok(())
     }
 
     /// Records an event and applies it. One that is too large leaves no trace.
@@ -82,7 +93,7 @@ impl Ledger {
             event,
         };
         let seq = entry.seq;
-        self.write(entry)?;
+        self.write(entry, &[])?;
         if let Some(entry) = self.recorded.last() {
             run.apply(entry).map_err(|illegal| damaged(run, &illegal))?;
         }
@@ -99,12 +110,12 @@ impl Ledger {
         }
     }
 
-    fn write(&mut self, entry: Entry) -> Result<(), TooLarge> {
+    fn write(&mut self, entry: Entry, documents: &[Arc<StoredDocument>]) -> Result<(), TooLarge> {
         let before = self.body.len();
         if before == 0 {
             self.body.reserve(BODY_BYTES);
         }
-        journal::encode(&entry, &mut self.body)?;
+        encode_with(&entry, documents, &mut self.body)?;
         self.bytes += (self.body.len() - before) as u64;
         self.recorded.push(entry);
         Ok(())
@@ -149,6 +160,7 @@ impl Ledger {
             body: std::mem::take(&mut self.body),
             head: head(run),
             hold: self.hold,
+            documents: std::mem::take(&mut self.documents),
         };
         let store = Arc::clone(&self.store);
         self.sending = Some(match self.observer.clone() {
@@ -198,6 +210,7 @@ impl Ledger {
     /// Gives up what is not durable, after somebody else's event came first, and hands it over.
     pub(crate) fn discard(&mut self) -> Vec<Entry> {
         self.body.clear();
+        self.documents.clear();
         self.sending = None;
         let mut entries = std::mem::take(&mut self.sent);
         entries.append(&mut self.recorded);

@@ -213,6 +213,7 @@ fn chunk(run: &RunId, seen: u64) -> Append {
             updated_ms: seen as i64,
         },
         hold: Hold::Keep,
+        documents: Vec::new(),
     }
 }
 

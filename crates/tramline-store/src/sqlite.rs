@@ -5,6 +5,7 @@
 //! die with their process.
 
 mod claims;
+mod contents;
 mod desk;
 mod documents;
 mod faults;
@@ -27,6 +28,7 @@ use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::watch::Receiver;
 use tramline_core::ids::{RunId, Seq};
+use tramline_core::journal::ContentDigest;
 use tramline_engine::seams::{
     Append, AppendError, Chunk, Claim, Hold, Page, RunFilter, RunRow, Store, StoreFault, Usage,
 };
@@ -96,7 +98,8 @@ impl Sqlite {
 impl Sqlite {
     async fn add(&self, append: Append, care: Care) -> Result<(), AppendError> {
         journal::check(&append)?;
-        let bytes = append.body.len();
+        let documents = append.documents.iter().map(|document| document.body.len());
+        let bytes = append.body.len() + documents.sum::<usize>();
         let claimant = match append.hold {
             Hold::Take => Some(self.own_name()?),
             Hold::Give => self.owners.known().map(|name| (name, false)),
@@ -177,6 +180,13 @@ impl Store for Sqlite {
         let run = run.clone();
         self.desks
             .read(move |conn| journal::read(conn, &run, after))
+            .await
+    }
+
+    async fn document(&self, digest: &ContentDigest) -> Result<Option<Vec<u8>>, StoreFault> {
+        let digest = *digest;
+        self.desks
+            .read(move |conn| contents::body(conn, &digest))
             .await
     }
 

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tramline_expr::{Str, Value};
 
-/// How a run begins.
+/// How a run begins. In memory the workflow is whole; a journal's line refers to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Started {
-    /// What it runs: whole, so that the journal needs nothing beside it.
-    pub workflow: Arc<Workflow>,
+pub struct Started<W = Arc<Workflow>> {
+    /// What it runs.
+    pub workflow: W,
     /// What it was given.
     pub input: Value,
     /// How it goes on from step to step.
@@ -53,6 +53,46 @@ pub struct Started {
     /// What it was planned for, in the words of whoever wanted it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<Str>,
+}
+
+impl<W> Started<W> {
+    /// The same with the workflow in another form.
+    pub fn with<V>(self, workflow: V) -> Started<V> {
+        let Self {
+            workflow: _,
+            input,
+            policy,
+            session,
+            by,
+            origin,
+            parent,
+            fork,
+            watch,
+            budget,
+            ttl_ms,
+            owner,
+            upstream,
+            intent,
+            operator_budget,
+        } = self;
+        Started {
+            workflow,
+            input,
+            policy,
+            session,
+            by,
+            origin,
+            parent,
+            fork,
+            watch,
+            budget,
+            ttl_ms,
+            owner,
+            upstream,
+            intent,
+            operator_budget,
+        }
+    }
 }
 
 /// One item of a step that is spread.

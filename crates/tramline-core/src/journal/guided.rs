@@ -9,12 +9,11 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tramline_expr::{Map, Str, Value};
 
-/// How a guided run begins.
+/// How a guided run begins. In memory the procedures are whole; a journal's line refers to them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Guided {
-    /// The procedure, and after it those that its nodes lead into: whole, so that the journal needs
-    /// nothing beside it.
-    pub sops: Vec<Arc<Sop>>,
+pub struct Guided<S = Arc<Sop>> {
+    /// The procedure, and after it those that its nodes lead into.
+    pub sops: Vec<S>,
     /// By what nodes name the second and later ones: the paths of their files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<Str>,
@@ -32,6 +31,30 @@ pub struct Guided {
     /// How long it waits for its agent's next word before it is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
+}
+
+impl<S> Guided<S> {
+    /// The same with the procedures in another form.
+    pub fn with<V>(self, sops: Vec<V>) -> Guided<V> {
+        let Self {
+            sops: _,
+            files,
+            session,
+            by,
+            origin,
+            owner,
+            ttl_ms,
+        } = self;
+        Guided {
+            sops,
+            files,
+            session,
+            by,
+            origin,
+            owner,
+            ttl_ms,
+        }
+    }
 }
 
 /// A node of one of the procedures of a guided run.

@@ -1,7 +1,10 @@
 //! A journal as bytes: one line of JSON for each event.
 
-use super::Entry;
+use super::{ContentDigest, DocumentRef, Entry, Event, Guided, Started};
 use crate::ids::Seq;
+use crate::sop::Sop;
+use crate::workflow::Workflow;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A stretch of a journal that cannot be read.
@@ -44,20 +47,57 @@ impl fmt::Display for TooLarge {
 
 impl std::error::Error for TooLarge {}
 
-/// Adds an event's line to `out`: `[at_ms, event]` as JSON. Its place is where it stands.
+/// Adds an event's line to `out`: `[at_ms, event]` as JSON. Its place is where it stands. The
+/// documents of a beginning are in it.
 pub fn encode(entry: &Entry, out: &mut Vec<u8>) -> Result<(), TooLarge> {
+    write_line(entry.at_ms, &entry.event, out)
+}
+
+/// Adds a beginning's line that names its documents, in their order, instead of holding them. Any
+/// other event, and one with other than so many documents, is written as by [`encode`].
+pub fn encode_named(
+    entry: &Entry,
+    documents: &[ContentDigest],
+    out: &mut Vec<u8>,
+) -> Result<(), TooLarge> {
+    /// A beginning as [`Event`] writes it.
+    #[derive(Serialize)]
+    enum Line {
+        Started(Started<ContentDigest>),
+        Guided(Guided<ContentDigest>),
+    }
+    if let (Event::Started(started), [workflow]) = (&entry.event, documents) {
+        let started = Started::clone(started).with(*workflow);
+        return write_line(entry.at_ms, &Line::Started(started), out);
+    }
+    if let Event::Guided(begun) = &entry.event
+        && begun.sops.len() == documents.len()
+    {
+        let begun = Guided::clone(begun).with(documents.to_vec());
+        return write_line(entry.at_ms, &Line::Guided(begun), out);
+    }
+    encode(entry, out)
+}
+
+fn write_line(at_ms: i64, event: &impl Serialize, out: &mut Vec<u8>) -> Result<(), TooLarge> {
+    write_bounded(&(at_ms, event), out)?;
+    out.push(b'\n');
+    Ok(())
+}
+
+/// Adds a value as JSON, unless it takes more than [`EVENT_BYTES_MAX`].
+pub(super) fn write_bounded(value: &impl Serialize, out: &mut Vec<u8>) -> Result<(), TooLarge> {
     let before = out.len();
     let mut bounded = Bounded {
         most: before + EVENT_BYTES_MAX,
         out,
     };
     // Nothing but the bound can fail: keys are texts, and a `Vec` takes what it is given.
-    let written = serde_json::to_writer(&mut bounded, &(entry.at_ms, &entry.event));
+    let written = serde_json::to_writer(&mut bounded, value);
     if written.is_err() {
         out.truncate(before);
         return Err(TooLarge);
     }
-    out.push(b'\n');
     Ok(())
 }
 
@@ -85,6 +125,31 @@ impl std::io::Write for Bounded<'_> {
     fn flush(&mut self) -> std::io::Result<()> {
         Ok(())
     }
+}
+
+/// How a journal begins, as its first line says it: its documents may be named only.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub enum Beginning {
+    /// With a workflow.
+    Started(Box<Started<DocumentRef<Workflow>>>),
+    /// With procedures.
+    Guided(Box<Guided<DocumentRef<Sop>>>),
+}
+
+/// Reads how a journal begins and when. Nothing, if its first line is no beginning.
+pub fn decode_beginning(body: &[u8]) -> Option<(i64, Beginning)> {
+    let line = body.split(|&byte| byte == b'\n').next()?;
+    serde_json::from_slice(line).ok()
+}
+
+/// What follows after so many lines.
+pub fn skip_lines(body: &[u8], lines: usize) -> &[u8] {
+    let mut rest = body;
+    for _ in 0..lines {
+        let end = rest.iter().position(|&byte| byte == b'\n');
+        rest = end.map_or(&[], |end| &rest[end + 1..]);
+    }
+    rest
 }
 
 /// Reads the lines that [`encode`] wrote, the first of which is event `first`.

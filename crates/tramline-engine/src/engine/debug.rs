@@ -62,7 +62,7 @@ impl Engine {
         entries.truncate(seq as usize);
         let mut bytes = Vec::new();
         for entry in &entries {
-            tramline_core::journal::encode(entry, &mut bytes)?;
+            self.0.encode(entry, &mut bytes)?;
         }
         let run = self.fold(id, &entries)?;
         Ok(Loaded {

@@ -13,7 +13,7 @@ use futures_util::{StreamExt, stream};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use tramline_core::ids::RunId;
-use tramline_core::journal::{Event, Outcome};
+use tramline_core::journal::{Beginning, Event, Outcome};
 use tramline_core::run::Run;
 
 /// Who ends runs whose time is over, in their journals.
@@ -207,9 +207,9 @@ impl Inner {
             return Ok(known);
         }
         let ttl_ms = match self.first(id).await? {
-            Some(Event::Started(started)) => started.ttl_ms,
-            Some(Event::Guided(begun)) => begun.ttl_ms,
-            Some(_) | None => None,
+            Some(Beginning::Started(started)) => started.ttl_ms,
+            Some(Beginning::Guided(begun)) => begun.ttl_ms,
+            None => None,
         };
         let mut times = times();
         if times.len() >= TIMES_MAX {

@@ -150,7 +150,8 @@ impl Engine {
         let mut run = self.fold(&id, &past)?;
         let mut ledger = self.0.ledger(0, 0);
         for entry in past {
-            ledger.open(entry)?;
+            let documents = self.0.documents_of(&entry.event)?;
+            ledger.open(entry, documents)?;
         }
         // What another run did was told when that run did it.
         ledger.told = run.seq;

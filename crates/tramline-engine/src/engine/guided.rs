@@ -12,7 +12,7 @@ use crate::seams::{Append, AppendError, Head, Hold, Status};
 use std::sync::Arc;
 use tramline_core::ids::RunId;
 use tramline_core::journal::{self, Entry, Event, Guided};
-use tramline_core::navigate::{Procedure, Turn, Walk};
+use tramline_core::navigate::{Turn, Walk};
 use tramline_core::sop::Sop;
 use tramline_core::{Str, Value};
 
@@ -52,8 +52,13 @@ impl Engine {
         let at_ms = clock::now_ms();
         let chance = u128::from(clock::random()) << 64 | u128::from(clock::random());
         let id = RunId::new(at_ms, chance);
+        let procedures = guide.sops.iter();
+        let built: Result<Vec<_>, String> = procedures
+            .map(|sop| self.0.documents.procedures.built(sop))
+            .collect();
+        let built = built.map_err(Fault::Refused)?;
         let begun = Guided {
-            sops: guide.sops,
+            sops: built.iter().map(|it| Arc::clone(&it.sop)).collect(),
             files: guide.files,
             session: guide.session,
             by: self.0.options.name.clone(),
@@ -61,24 +66,17 @@ impl Engine {
             owner: guide.owner,
             ttl_ms: guide.ttl_ms,
         };
-        let built: Result<Vec<_>, String> = begun
-            .sops
-            .iter()
-            .map(|sop| self.0.guided.built(sop))
-            .collect();
         self.is_discreet(&begun)?;
         let event = Event::Guided(Box::new(begun.clone()));
-        let walk = Walk::begin(id.clone(), built.map_err(Fault::Refused)?, begun, at_ms);
+        let walk = Walk::begin(id.clone(), built, begun, at_ms);
         let walk = walk.map_err(|illegal| Fault::Refused(illegal.message))?;
         let mut body = Vec::new();
-        journal::encode(
-            &Entry {
-                seq: 1,
-                at_ms,
-                event,
-            },
-            &mut body,
-        )?;
+        let entry = Entry {
+            seq: 1,
+            at_ms,
+            event,
+        };
+        let documents = self.0.encode(&entry, &mut body)?;
         let append = Append {
             run: id.clone(),
             seen: 0,
@@ -87,6 +85,7 @@ impl Engine {
             head: head(&walk, at_ms),
             // Nobody drives it, so any process may move it.
             hold: Hold::Keep,
+            documents,
         };
         self.0.store.append(append).await.map_err(first)?;
         self.0.guided.keep(walk);
@@ -184,7 +183,7 @@ impl Inner {
                 return Err(Fault::Refused(message));
             }
         }
-        let build = |sop: &Arc<Sop>| -> Result<Arc<Procedure>, String> { self.guided.built(sop) };
+        let build = |sop: &Arc<Sop>| self.documents.procedures.built(sop);
         let walk = Walk::fold(id.clone(), entries, build).map_err(|illegal| Fault::Damaged {
             run: id.clone(),
             message: illegal.to_string(),
@@ -231,6 +230,7 @@ impl Inner {
             body,
             head: after(walk, events, at_ms),
             hold: Hold::Keep,
+            documents: Vec::new(),
         };
         match events.iter().all(is_word) {
             true => self.store.jot(append).await?,

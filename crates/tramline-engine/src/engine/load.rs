@@ -1,21 +1,13 @@
-//! From journals back to runs, sharing one compiled graph between all runs of a workflow.
+//! From journals back to runs.
 
 use super::{Engine, Inner, Owner};
 use crate::fault::Fault;
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use tramline_core::Str;
 use tramline_core::graph::{Graph, Problem};
 use tramline_core::ids::{RunId, Seq};
-use tramline_core::journal::{self, Entry, Event, Started};
+use tramline_core::journal::{self, Beginning, Entry, Event, Started};
 use tramline_core::run::Run;
-
-/// So many compiled graphs are kept; beyond it the cache starts afresh.
-const GRAPHS_MAX: usize = 256;
-
-/// Compiled graphs by what they were compiled from.
-pub(super) type GraphCache = HashMap<u64, Arc<Graph>>;
 
 /// A run with its journal.
 pub struct Loaded {
@@ -45,9 +37,9 @@ impl Engine {
             guided,
         };
         match first {
-            Some(Event::Started(started)) => Ok(begun(started.owner, false)),
-            Some(Event::Guided(guided)) => Ok(begun(guided.owner, true)),
-            Some(_) | None => Err(Fault::NotFound(id.clone())),
+            Some(Beginning::Started(started)) => Ok(begun(started.owner, false)),
+            Some(Beginning::Guided(guided)) => Ok(begun(guided.owner, true)),
+            None => Err(Fault::NotFound(id.clone())),
         }
     }
 }
@@ -58,34 +50,38 @@ impl Inner {
         let (mut entries, mut bytes) = (Vec::new(), 0);
         for chunk in self.store.read(id, after).await? {
             bytes += chunk.body.len() as u64;
-            let read =
-                journal::decode(chunk.first, &chunk.body).map_err(|error| Fault::Damaged {
-                    run: id.clone(),
-                    message: error.to_string(),
-                })?;
-            entries.extend(read.into_iter().filter(|entry| entry.seq > after));
+            let mut first = chunk.first.max(after + 1);
+            let mut body = journal::skip_lines(&chunk.body, (first - chunk.first) as usize);
+            if first == 1
+                && let Some((at_ms, beginning)) = journal::decode_beginning(body)
+            {
+                let event = match self.whole(id, beginning).await {
+                    Err(Fault::NotFound(_)) => return Ok((Vec::new(), 0)),
+                    event => event?,
+                };
+                entries.push(Entry {
+                    seq: 1,
+                    at_ms,
+                    event,
+                });
+                (first, body) = (2, journal::skip_lines(body, 1));
+            }
+            let read = journal::decode(first, body).map_err(|error| Fault::Damaged {
+                run: id.clone(),
+                message: error.to_string(),
+            })?;
+            entries.extend(read);
         }
         Ok((entries, bytes))
     }
 
-    /// What a run was started with; nothing if that cannot be read.
-    pub(super) async fn started(&self, id: &RunId) -> Result<Option<Box<Started>>, Fault> {
-        Ok(match self.first(id).await? {
-            Some(Event::Started(started)) => Some(started),
-            Some(_) | None => None,
-        })
-    }
-
-    /// How a run begins, of whatever kind; nothing if that cannot be read.
-    pub(super) async fn first(&self, id: &RunId) -> Result<Option<Event>, Fault> {
+    /// How a run begins, of whatever kind; nothing if that cannot be read. Its documents may be
+    /// named only.
+    pub(super) async fn first(&self, id: &RunId) -> Result<Option<Beginning>, Fault> {
         let chunks = self.store.read(id, 0).await?;
-        let line = chunks.first().and_then(|chunk| {
-            let mut lines = chunk.body.split(|&byte| byte == b'\n');
-            lines.next()
-        });
-        let entries = line.and_then(|line| journal::decode(1, line).ok());
-        let first = entries.and_then(|entries| entries.into_iter().next());
-        Ok(first.map(|entry| entry.event))
+        let first = chunks.first();
+        let beginning = first.and_then(|chunk| journal::decode_beginning(&chunk.body));
+        Ok(beginning.map(|(_, beginning)| beginning))
     }
 
     /// A run from its journal.
@@ -113,24 +109,8 @@ impl Inner {
         })
     }
 
+    /// The graph of a run's workflow, which all its runs share.
     pub(super) fn graph(&self, started: &Started) -> Result<Arc<Graph>, Vec<Problem>> {
-        let mut hasher = DefaultHasher::new();
-        serde_json::to_vec(&started.workflow)
-            .unwrap_or_default()
-            .hash(&mut hasher);
-        let key = hasher.finish();
-        let mut graphs = self.graphs.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(graph) = graphs.get(&key)
-            && graph.workflow == started.workflow
-        {
-            return Ok(Arc::clone(graph));
-        }
-        let (graph, _) = Graph::build(Arc::clone(&started.workflow))?;
-        let graph = Arc::new(graph);
-        if graphs.len() >= GRAPHS_MAX {
-            graphs.clear();
-        }
-        graphs.insert(key, Arc::clone(&graph));
-        Ok(graph)
+        self.documents.workflows.built(&started.workflow)
     }
 }

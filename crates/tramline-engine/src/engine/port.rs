@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tramline_core::Value;
 use tramline_core::ids::RunId;
-use tramline_core::journal::{self, Entry, Event, Outcome};
-use tramline_core::navigate::{Procedure, Walk};
+use tramline_core::journal::{Entry, Event, Outcome};
+use tramline_core::navigate::Walk;
 use tramline_core::sop::Sop;
 
 /// Larger files are refused, in bytes.
@@ -89,8 +89,9 @@ impl Engine {
         let id = RunId::new(at_ms, chance);
         let head = self.head_of(&id, &entries).map_err(bad)?;
         let mut body = Vec::new();
+        let mut documents = Vec::new();
         for entry in &entries {
-            journal::encode(entry, &mut body)?;
+            documents.extend(self.0.encode(entry, &mut body)?);
         }
         let _room = self.room().await?;
         let status = head.status;
@@ -101,6 +102,7 @@ impl Engine {
             body,
             head,
             hold: Hold::Keep,
+            documents,
         };
         match self.0.store.append(append).await {
             Ok(()) => Ok((id, status)),
@@ -126,7 +128,7 @@ impl Engine {
             })?;
             return Ok(ledger::head(&run));
         }
-        let build = |sop: &Arc<Sop>| Procedure::build(Arc::clone(sop)).map(Arc::new);
+        let build = |sop: &Arc<Sop>| self.0.documents.procedures.built(sop);
         let walk = Walk::fold(id.clone(), entries.iter().cloned(), build);
         let walk = walk.map_err(|illegal| illegal.to_string())?;
         let outcome = walk.outcome.as_ref();

@@ -9,6 +9,7 @@ use crate::fault::Fault;
 use crate::seams::{RunFilter, RunRow};
 use std::collections::{HashMap, HashSet};
 use tramline_core::ids::RunId;
+use tramline_core::journal::Beginning;
 
 /// So many runs are listed at once.
 const PAGE_ROWS: usize = 1_000;
@@ -20,7 +21,7 @@ const REMOVED_AT_ONCE: usize = 1_000;
 pub struct Retention {
     /// Runs that ended longer ago go.
     pub age_ms_max: Option<u64>,
-    /// Runs go until all journals together hold no more than this.
+    /// Runs go until all journals and their documents together hold no more than this.
     pub bytes_max: Option<u64>,
 }
 
@@ -151,8 +152,10 @@ impl Engine {
     }
 
     async fn parent(&self, run: &RunId) -> Result<Option<RunId>, Fault> {
-        let started = self.0.started(run).await?;
-        Ok(started.and_then(|started| started.parent.map(|parent| parent.run)))
+        Ok(match self.0.first(run).await? {
+            Some(Beginning::Started(started)) => started.parent.map(|parent| parent.run),
+            Some(Beginning::Guided(_)) | None => None,
+        })
     }
 }
 

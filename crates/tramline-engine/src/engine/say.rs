@@ -175,6 +175,7 @@ impl Engine {
                 body,
                 head,
                 hold: Hold::Keep,
+                documents: Vec::new(),
             };
             match self.0.store.append(append).await {
                 Ok(()) => {

@@ -1,9 +1,11 @@
 //! `Store`: keeps journals as opaque chunks and lets the sequence number be the lock.
 
 use async_trait::async_trait;
+use std::sync::Arc;
 use tokio::sync::watch;
 use tramline_core::Str;
 use tramline_core::ids::{RunId, Seq};
+use tramline_core::journal::{ContentDigest, StoredDocument};
 
 /// Keeps journals, and small named documents beside them. Knows nothing of what they mean.
 #[async_trait]
@@ -13,6 +15,11 @@ pub trait Store: Send + Sync + 'static {
     /// When it returns, the chunk survives the death of the process and of the machine's power.
     /// Appends of several runs share one disk sync. One whose caller stops waiting may still be
     /// made, and so may, rarely, one whose disk failed while syncing: who goes on reads first.
+    ///
+    /// The documents that it brings are kept with it or not at all, each once for all journals
+    /// that refer to it, and until the last of these is removed. An append brings every document
+    /// that its events refer to, also one that the store may have: another process may be removing
+    /// the last journal that referred to it.
     ///
     /// What it says of the claim happens with it or not at all. An append by which the run is
     /// over gives the claim back, whoever holds it.
@@ -28,13 +35,17 @@ pub trait Store: Send + Sync + 'static {
     /// The chunks of a run that hold events after `after`, in order. Empty for an unknown run.
     async fn read(&self, run: &RunId, after: Seq) -> Result<Vec<Chunk>, StoreFault>;
 
+    /// The body of a document that a journal refers to, as it was brought. The caller holds it
+    /// against its digest.
+    async fn document(&self, digest: &ContentDigest) -> Result<Option<Vec<u8>>, StoreFault>;
+
     /// The runs that fit the filter, newest first.
     async fn runs(&self, filter: RunFilter) -> Result<Page, StoreFault>;
 
     /// One run's row.
     async fn row(&self, run: &RunId) -> Result<Option<RunRow>, StoreFault>;
 
-    /// How much all runs take up.
+    /// How much all runs take up. What documents take up is left out unless a store says better.
     async fn usage(&self) -> Result<Usage, StoreFault> {
         let mut usage = Usage::default();
         let mut filter = RunFilter::default();
@@ -57,7 +68,8 @@ pub trait Store: Send + Sync + 'static {
     /// Gives a claim back. Releasing what is not held does nothing.
     async fn release(&self, run: &RunId) -> Result<(), StoreFault>;
 
-    /// Forgets runs with all their events; unknown ones are passed over. Gives the number removed.
+    /// Forgets runs with all their events, and the documents that only they referred to; unknown
+    /// ones are passed over. Gives the number removed.
     async fn remove(&self, runs: &[RunId]) -> Result<usize, StoreFault>;
 
     /// Ticks after every commit that may have added events, of this process or of another one.
@@ -114,6 +126,8 @@ pub struct Append {
     pub head: Head,
     /// What becomes of the claim to drive the run.
     pub hold: Hold,
+    /// The documents that the events refer to: with the first append of a journal, mostly.
+    pub documents: Vec<Arc<StoredDocument>>,
 }
 
 /// What an append says of the claim to drive its run.
@@ -240,7 +254,8 @@ pub struct Page {
 pub struct Usage {
     /// How many are running, paused or guided.
     pub open: u64,
-    /// How many bytes their journals hold, those of ended runs among them.
+    /// How many bytes their journals hold, those of ended runs among them, and the documents that
+    /// they refer to.
     pub bytes: u64,
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::watch;
 use tramline_core::ids::{RunId, Seq};
+use tramline_core::journal::ContentDigest;
 
 /// Any store, with counts of its writes. Clones count together.
 #[derive(Clone, Default)]
@@ -60,6 +61,10 @@ impl<S: Store> Store for Counted<S> {
 
     async fn read(&self, run: &RunId, after: Seq) -> Result<Vec<Chunk>, StoreFault> {
         self.store.read(run, after).await
+    }
+
+    async fn document(&self, digest: &ContentDigest) -> Result<Option<Vec<u8>>, StoreFault> {
+        self.store.document(digest).await
     }
 
     async fn runs(&self, filter: RunFilter) -> Result<Page, StoreFault> {

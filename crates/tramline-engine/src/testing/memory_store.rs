@@ -4,13 +4,14 @@
 //! [`MemoryStore::process`] starts another one on the same data.
 
 use crate::seams::{
-    Append, AppendError, Chunk, Claim, Hold, Page, RunFilter, RunRow, Store, StoreFault,
+    Append, AppendError, Chunk, Claim, Hold, Page, RunFilter, RunRow, Store, StoreFault, Usage,
 };
 use async_trait::async_trait;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 use tramline_core::ids::{RunId, Seq};
+use tramline_core::journal::ContentDigest;
 
 /// Rows in a page when the filter leaves it open.
 const PAGE_ROWS: usize = 100;
@@ -47,6 +48,14 @@ struct State {
 struct Durable {
     runs: BTreeMap<RunId, Journal>,
     documents: BTreeMap<(String, String), Vec<u8>>,
+    referred: BTreeMap<ContentDigest, Referred>,
+}
+
+/// A document that journals refer to.
+#[derive(Clone, Debug, Default)]
+struct Referred {
+    body: Vec<u8>,
+    by: BTreeSet<RunId>,
 }
 
 #[derive(Clone, Debug)]
@@ -230,6 +239,23 @@ impl Store for MemoryStore {
         Ok(chunks.map(from).unwrap_or_default())
     }
 
+    async fn document(&self, digest: &ContentDigest) -> Result<Option<Vec<u8>>, StoreFault> {
+        let state = self.living()?;
+        let found = state.durable.referred.get(digest);
+        Ok(found.map(|found| found.body.clone()))
+    }
+
+    async fn usage(&self) -> Result<Usage, StoreFault> {
+        let state = self.living()?;
+        let rows = || state.durable.runs.values().map(|journal| &journal.row);
+        let documents = state.durable.referred.values();
+        let documents: usize = documents.map(|found| found.body.len()).sum();
+        Ok(Usage {
+            open: rows().filter(|row| !row.head.status.is_over()).count() as u64,
+            bytes: rows().map(|row| row.bytes).sum::<u64>() + documents as u64,
+        })
+    }
+
     async fn runs(&self, filter: RunFilter) -> Result<Page, StoreFault> {
         let state = self.living()?;
         let most = match filter.most {
@@ -280,6 +306,10 @@ impl Store for MemoryStore {
         for run in runs {
             removed += usize::from(state.durable.runs.remove(run).is_some());
             state.claims.remove(run);
+            state.durable.referred.retain(|_, document| {
+                document.by.remove(run);
+                !document.by.is_empty()
+            });
         }
         Ok(removed)
     }

@@ -9,6 +9,7 @@ mod claims;
 mod documents;
 mod journals;
 mod listing;
+mod referred;
 
 use crate::seams::{Append, Head, Hold, Status, Store};
 use std::any::Any;
@@ -71,6 +72,10 @@ pub async fn store_contract(make: impl AsyncFn() -> StoreRig) {
     journals::keeps_documents(make().await).await;
     documents::swaps_what_was_seen(make().await).await;
     documents::loses_no_swap_of_many(make().await).await;
+    referred::is_kept_with_its_append(make().await).await;
+    referred::is_kept_once(make().await).await;
+    referred::goes_with_the_last_that_refers_to_it(make().await).await;
+    referred::is_there_for_every_run_while_others_are_removed(make().await).await;
     listing::lists_newest_first(make().await).await;
     listing::filters(make().await).await;
     listing::adds_up(make().await).await;
@@ -97,6 +102,7 @@ pub(super) fn chunk(run: &RunId, seen: Seq, last: Seq) -> Append {
         body: format!("{run} {seen}..{last}").into_bytes(),
         head: head(Status::Running),
         hold: Hold::Keep,
+        documents: Vec::new(),
     }
 }
 

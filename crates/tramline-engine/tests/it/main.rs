@@ -12,6 +12,7 @@ mod calls;
 mod control;
 mod crashes;
 mod debugging;
+mod documents;
 mod expiry;
 mod flat;
 mod going_on;

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId, Seq, ToolName};
-use tramline_core::journal::{self, Event, Outcome, Pause};
+use tramline_core::journal::{self, ContentDigest, Event, Outcome, Pause};
 use tramline_core::workflow::{Action, Edge, Join, Node, Retry, Template, Workflow};
 use tramline_core::{Str, Value};
 use tramline_engine::seams::{
@@ -232,7 +232,10 @@ impl Interrupted {
 
 /// Whether an append holds such an event.
 fn holds(append: &Append, is: impl Fn(&Event) -> bool) -> bool {
-    let events = journal::decode(append.seen + 1, &append.body).unwrap();
+    // A beginning names its workflow, which is not in it.
+    let begins = usize::from(append.seen == 0);
+    let body = journal::skip_lines(&append.body, begins);
+    let events = journal::decode(append.seen + 1, body).unwrap();
     events.iter().any(|entry| is(&entry.event))
 }
 
@@ -257,6 +260,10 @@ impl Store for Interrupted {
 
     async fn read(&self, run: &RunId, after: Seq) -> Result<Vec<Chunk>, StoreFault> {
         self.store.read(run, after).await
+    }
+
+    async fn document(&self, digest: &ContentDigest) -> Result<Option<Vec<u8>>, StoreFault> {
+        self.store.document(digest).await
     }
 
     async fn runs(&self, filter: RunFilter) -> Result<Page, StoreFault> {

@@ -5,6 +5,7 @@
 //! pages of its own (`docs/decisions/0009-the-sqlite-store.md` has figures). A reader walks back from the
 //! tail, which for one who follows a run is the shortest way.
 
+use super::contents;
 use super::faults::{Trouble, plain_fault};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 use tramline_core::ids::{RunId, Seq};
@@ -36,24 +37,30 @@ pub(super) fn check(append: &Append) -> Result<(), StoreFault> {
     Ok(())
 }
 
-/// Adds a chunk, or says at which event the journal stands if that is not the one seen.
+/// Adds a chunk with its documents, or says at which event the journal stands if that is not the
+/// one seen.
 pub(super) fn append(conn: &Connection, append: &Append) -> Result<Result<(), Seq>, Trouble> {
-    if append.seen == 0 && open(conn, append)? {
+    let contents = contents::keep(conn, &append.documents)?;
+    if append.seen == 0 && open(conn, append, &contents)? {
         return Ok(Ok(()));
     }
     let found = find(conn, append)?;
     let last = found.as_ref().map_or(0, |known| known.last);
     let known = match found {
         Some(known) if last == append.seen as i64 => known,
-        Some(_) | None => return Ok(Err(last as Seq)),
+        Some(_) | None => {
+            contents::drop_unused(conn, &contents)?;
+            return Ok(Err(last as Seq));
+        }
     };
     let tail = insert_chunk(conn, &known, None, append)?;
     update_run(conn, &known, tail, append)?;
+    contents::refer_more(conn, known.key, &contents)?;
     Ok(Ok(()))
 }
 
 /// Makes a journal with its first chunk; not if it is there.
-fn open(conn: &Connection, append: &Append) -> Result<bool, Trouble> {
+fn open(conn: &Connection, append: &Append, contents: &[i64]) -> Result<bool, Trouble> {
     let head = &append.head;
     // Known beforehand, so that the row needs no second visit. Nobody else writes now.
     let tail: i64 = conn
@@ -62,8 +69,8 @@ fn open(conn: &Connection, append: &Append) -> Result<bool, Trouble> {
     let made = conn
         .prepare_cached(
             "INSERT INTO runs \
-               (run, tail, last, bytes, status, workflow, session, started_ms, updated_ms) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (run) DO NOTHING",
+               (run, tail, last, bytes, status, workflow, session, started_ms, updated_ms, contents) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (run) DO NOTHING",
         )?
         .execute(params![
             append.run.as_str(),
@@ -75,6 +82,7 @@ fn open(conn: &Connection, append: &Append) -> Result<bool, Trouble> {
             head.session.as_deref(),
             head.started_ms,
             head.updated_ms,
+            contents::list(contents),
         ])?;
     if made == 0 {
         return Ok(false);
@@ -86,6 +94,7 @@ fn open(conn: &Connection, append: &Append) -> Result<bool, Trouble> {
         steady: true,
     };
     insert_chunk(conn, &known, Some(tail), append)?;
+    contents::refer(conn, known.key, contents)?;
     Ok(true)
 }
 
@@ -240,8 +249,12 @@ pub(super) fn remove(conn: &Connection, runs: &[RunId]) -> Result<usize, Trouble
             // What a damaged journal still has beyond its gap cannot be found and stays.
             id = prev.optional()?.unwrap_or(0);
         }
-        conn.prepare_cached("DELETE FROM runs WHERE key = ?1")?
-            .execute([journal.key])?;
+        let contents: Option<String> = conn
+            .prepare_cached("DELETE FROM runs WHERE key = ?1 RETURNING contents")?
+            .query_row([journal.key], |row| row.get(0))?;
+        if let Some(contents) = contents {
+            contents::release(conn, journal.key, &contents)?;
+        }
         conn.prepare_cached("DELETE FROM claims WHERE run = ?1")?
             .execute([run.as_str()])?;
         removed += 1;
@@ -249,7 +262,8 @@ pub(super) fn remove(conn: &Connection, runs: &[RunId]) -> Result<usize, Trouble
     Ok(removed)
 }
 
-/// Finds every journal's tail, last event and size anew by going through all chunks once.
+/// Finds every journal's tail, last event and size anew by going through all chunks once, and which
+/// documents each refers to.
 pub(super) fn rebuild(conn: &Connection) -> Result<usize, Trouble> {
     let changed = conn.execute(
         "UPDATE runs SET tail = found.tail, last = found.last, bytes = found.bytes \
@@ -258,6 +272,7 @@ pub(super) fn rebuild(conn: &Connection) -> Result<usize, Trouble> {
          WHERE found.journal = runs.key",
         [],
     )?;
+    contents::rebuild(conn)?;
     Ok(changed)
 }
 

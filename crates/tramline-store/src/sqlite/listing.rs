@@ -45,7 +45,8 @@ pub(super) fn usage(conn: &Connection) -> Result<Usage, Trouble> {
     let open = [Status::Running, Status::Paused, Status::Guided].map(Status::as_str);
     let (open, bytes): (i64, i64) = conn
         .prepare_cached(
-            "SELECT count(*) FILTER (WHERE status IN (?1, ?2, ?3)), coalesce(sum(bytes), 0) FROM runs",
+            "SELECT count(*) FILTER (WHERE status IN (?1, ?2, ?3)), \
+               coalesce(sum(bytes), 0) + (SELECT coalesce(sum(bytes), 0) FROM contents) FROM runs",
         )?
         .query_row(open, |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(Usage {

@@ -4,7 +4,10 @@ use rusqlite::Connection;
 
 /// The steps in order. A database's `user_version` counts those it has been through; steps that
 /// were released never change.
-const STEPS: [&str; 1] = [include_str!("../../migrations/0001.sql")];
+const STEPS: [&str; 2] = [
+    include_str!("../../migrations/0001.sql"),
+    include_str!("../../migrations/0002.sql"),
+];
 
 /// The layout this version writes.
 pub(super) const LAYOUT: i64 = STEPS.len() as i64;

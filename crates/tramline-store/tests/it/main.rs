@@ -7,6 +7,7 @@
 )]
 
 mod closing;
+mod contents;
 mod contract;
 mod damage;
 mod disk;
@@ -35,6 +36,7 @@ fn chunk(run: &RunId, seen: Seq, body: Vec<u8>) -> Append {
         body,
         head: head(Status::Running),
         hold: Hold::Keep,
+        documents: Vec::new(),
     }
 }
 

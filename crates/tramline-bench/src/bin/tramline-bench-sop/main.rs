@@ -95,6 +95,7 @@ async fn appends(store: &dyn Store, number: u128, durable: bool) -> Result<Durat
             body: vec![b' '; 100],
             head,
             hold: Hold::Keep,
+            documents: Vec::new(),
         };
         let begun = Instant::now();
         match durable {

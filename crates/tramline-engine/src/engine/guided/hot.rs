@@ -1,17 +1,13 @@
-//! Conversations in use, folded and in memory; and compiled procedures, shared by all of them.
+//! Conversations in use, folded and in memory.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tramline_core::ids::RunId;
-use tramline_core::navigate::{Procedure, Walk};
-use tramline_core::sop::Sop;
+use tramline_core::navigate::Walk;
 
 /// So many conversations are kept folded; beyond it those that rested longest are dropped.
 const WALKS_MAX: usize = 4_096;
-/// So many compiled procedures are kept; beyond it the cache starts afresh.
-const PROCEDURES_MAX: usize = 256;
 
 /// One conversation's place: one word is decided at a time.
 pub(super) type Seat = tokio::sync::Mutex<Walk>;
@@ -20,7 +16,6 @@ pub(super) type Seat = tokio::sync::Mutex<Walk>;
 #[derive(Default)]
 pub(in super::super) struct Hot {
     walks: Mutex<HashMap<RunId, Kept>>,
-    procedures: Mutex<HashMap<u64, Arc<Procedure>>>,
     uses: AtomicU64,
 }
 
@@ -58,28 +53,5 @@ impl Hot {
             used,
         });
         Arc::clone(&kept.seat)
-    }
-
-    /// The compiled procedure of an SOP.
-    pub(super) fn built(&self, sop: &Arc<Sop>) -> Result<Arc<Procedure>, String> {
-        let mut hasher = DefaultHasher::new();
-        let bytes = serde_json::to_vec(sop).unwrap_or_default();
-        bytes.hash(&mut hasher);
-        let key = hasher.finish();
-        let mut built = self
-            .procedures
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = built.get(&key)
-            && known.sop == *sop
-        {
-            return Ok(Arc::clone(known));
-        }
-        let made = Arc::new(Procedure::build(Arc::clone(sop))?);
-        if built.len() >= PROCEDURES_MAX {
-            built.clear();
-        }
-        built.insert(key, Arc::clone(&made));
-        Ok(made)
     }
 }

@@ -1,6 +1,6 @@
 //! What the pretended processes share, and how it changes.
 
-use super::{Journal, State};
+use super::{Journal, Referred, State};
 use crate::seams::{Append, Chunk, RunRow};
 use tramline_core::ids::Seq;
 
@@ -14,6 +14,7 @@ impl State {
             body,
             head,
             hold: _,
+            documents,
         } = append;
         let over = head.status.is_over();
         let known = self
@@ -26,6 +27,14 @@ impl State {
         }
         if over {
             self.claims.remove(&run);
+        }
+        for document in documents {
+            let kept = self.durable.referred.entry(document.digest);
+            let kept = kept.or_insert_with(|| Referred {
+                body: document.body.clone(),
+                ..Referred::default()
+            });
+            kept.by.insert(run.clone());
         }
         let entry = self.durable.runs.entry(run.clone());
         let journal = entry.or_insert_with(|| Journal {
