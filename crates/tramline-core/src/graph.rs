@@ -79,6 +79,19 @@ impl Memory {
 }
 
 impl Graph {
+    /// The same graph, which asks before every call that is annotated as destructive. Documents that
+    /// agents bring run so, whatever their format.
+    pub fn cautious(graph: &Arc<Self>) -> Arc<Self> {
+        if graph.workflow.cautious {
+            return Arc::clone(graph);
+        }
+        let mut workflow = (*graph.workflow).clone();
+        workflow.cautious = true;
+        // What was sound without questions is sound with them.
+        Self::build(Arc::new(workflow))
+            .map_or_else(|_| Arc::clone(graph), |(built, _)| Arc::new(built))
+    }
+
     /// The node at a place.
     pub fn node(&self, at: NodeIx) -> &Node {
         &self.workflow.nodes[at.at()]

@@ -90,6 +90,7 @@ impl Library {
             format: reading.format,
             tool: save.tool,
             by: save.by,
+            operator: save.operator,
             at_ms: clock::now_ms(),
             text: save.text,
         };
@@ -102,11 +103,13 @@ impl Library {
                     self.room().await?;
                     1
                 }
-                Some(before) if before.same(&next) => {
+                // The operator's word makes an agent's workflow the operator's.
+                Some(before) if before.same(&next) && (before.operator || !next.operator) => {
                     let saved = self.hold(before);
                     return Ok(Kept { saved, new: false });
                 }
-                Some(Saved { name, version, .. }) if !save.force => {
+                Some(before) if !save.force && !before.same(&next) => {
+                    let Saved { name, version, .. } = before;
                     return Err(Refusal::Taken { name, version });
                 }
                 Some(before) if before.version >= VERSIONS_MAX => {

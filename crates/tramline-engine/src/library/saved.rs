@@ -32,6 +32,9 @@ pub struct Saved {
     pub tool: Option<Str>,
     /// By whom it was saved.
     pub by: Str,
+    /// Whether the operator saved it. What an agent saved asks before destructive calls.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub operator: bool,
     /// When, in milliseconds since 1970.
     pub at_ms: i64,
     /// The document.
@@ -85,7 +88,10 @@ impl Saved {
             self.tool.as_deref(),
             &self.description,
         )
-        .map(|reading| reading.graph)
+        .map(|reading| match self.operator {
+            true => reading.graph,
+            false => Graph::cautious(&reading.graph),
+        })
     }
 }
 
@@ -213,6 +219,8 @@ pub struct Save {
     pub description: Str,
     /// By whom.
     pub by: Str,
+    /// Whether the operator saves it, and no agent.
+    pub operator: bool,
     /// Whether it becomes the next version of what has the name already.
     pub force: bool,
 }

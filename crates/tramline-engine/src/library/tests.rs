@@ -21,6 +21,7 @@ fn save(name: &str, n: usize, force: bool) -> Save {
         tool: None,
         description: "gives back what it is given".into(),
         by: "ann".into(),
+        operator: false,
         force,
     }
 }

@@ -118,6 +118,7 @@ pub(super) async fn save(
                     .unwrap_or_default()
                     .into(),
                 by: terms.by.clone().unwrap_or_else(|| "loop".into()),
+                operator: false,
                 force: false,
             };
             let kept = engine.library().save(save).await;

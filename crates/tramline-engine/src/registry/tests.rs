@@ -176,6 +176,7 @@ async fn changes_are_seen() {
         tool: None,
         description: "adds one".into(),
         by: "ann".into(),
+        operator: false,
         force: false,
     };
     engine.library().save(save).await.unwrap();

@@ -116,6 +116,7 @@ fn around(tool: &ToolName) -> Option<Arc<Graph>> {
         ],
         edges: vec![Edge::new("entry", "node"), Edge::new("node", "exit")],
         limits: Limits::default(),
+        cautious: true,
         ..Workflow::default()
     };
     let built = Graph::build(Arc::new(workflow)).ok()?;

@@ -112,6 +112,7 @@ async fn save(common: &Common, saving: Saving) -> Done {
         description: saving.description.unwrap_or_default().into(),
         tool: saving.tool.map(Into::into),
         by: runs::myself(),
+        operator: true,
         force: saving.force,
     };
     let save = described(save).map_err(|refusal| flawed(common, &saving.file, &text, refusal))?;

@@ -25,7 +25,8 @@ async fn execute(means: &Means, arguments: &Value) -> Result<CallToolResult, Wro
         Brought::Text(brought) => {
             let document = brought.sound(means).await?;
             let tool = Some(text(arguments, "tool")).filter(|name| !name.is_empty());
-            let graph = choose(&document, tool)?;
+            // A document that an agent brings asks before destructive calls, whatever its format.
+            let graph = Graph::cautious(&choose(&document, tool)?);
             (graph, Value::Null, called(&document), Some(brought.text))
         }
     };

@@ -37,6 +37,7 @@ async fn save(means: &Means, arguments: &Value) -> Result<CallToolResult, Wrong>
         tool: tool.map(Str::from),
         description: description.into(),
         by: means.caller().by(&means.context),
+        operator: false,
         force: arguments.get("force").and_then(Value::as_bool) == Some(true),
     };
     let kept = means.engine.library().save(save).await.map_err(refused)?;

@@ -17,7 +17,7 @@ const FILES_MAX: usize = 10_000;
 #[derive(clap::Args)]
 pub(super) struct Importing {
     /// The folder: one that was exported, or any with documents in it
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
     /// Make them the next versions of what has their names already
     #[arg(long)]
     force: bool,
@@ -132,7 +132,9 @@ fn ready(importing: &Importing, listed: Listed) -> Result<Save, String> {
     }
     let bytes = read_document(&importing.folder.join(file))?;
     let text = String::from_utf8(bytes).map_err(|_| format!("{} is not text", file.display()))?;
-    let by = match listed.by.is_empty() {
+    // What another library has exported may be an agent's work; a plain file is the operator's.
+    let operator = listed.by.is_empty();
+    let by = match operator {
         true => runs::myself(),
         false => listed.by,
     };
@@ -142,6 +144,7 @@ fn ready(importing: &Importing, listed: Listed) -> Result<Save, String> {
         tool: listed.tool,
         description: listed.description,
         by,
+        operator,
         force: importing.force,
     };
     described(save).map_err(|refusal| refusal.to_string())
