@@ -2,6 +2,7 @@
 //!
 //! For whoever watches a run: enough to light up its nodes, without what went in and came out.
 
+use crate::authority::AnswerChannel;
 use crate::ids::{NodeIx, Seq, StepNo};
 use crate::journal::{Entry, Event, Stand};
 use crate::sop::Sop;
@@ -40,6 +41,9 @@ pub struct Headline {
     /// Who did it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<Str>,
+    /// By which channel an answer came; `agent` and `http` are relayed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub via: Option<&'static str>,
     /// Why, or what was said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
@@ -179,7 +183,14 @@ impl Teller {
                     ..line("paused", None)
                 }
             }
-            Event::Answered { pause, by, why, .. } => Headline {
+            Event::Answered {
+                pause,
+                by,
+                why,
+                via,
+                ..
+            } => Headline {
+                via: via.map(AnswerChannel::word),
                 node: self
                     .asked
                     .remove(pause)

@@ -65,6 +65,26 @@ pub fn milliseconds(text: &str) -> Option<u64> {
     (ms <= MS_MAX).then_some(ms as u64)
 }
 
+/// The milliseconds of a day.
+const DAY_MS: i64 = 86_400_000;
+
+/// A moment in UTC to the second, as in RFC 3339.
+pub fn moment_text(at_ms: i64) -> String {
+    let (day, ms) = (at_ms.div_euclid(DAY_MS), at_ms.rem_euclid(DAY_MS));
+    // Counted from the 1st of March of year 0, so that a leap day ends a year.
+    let day = day + 719_468;
+    let era = day.div_euclid(146_097);
+    let of_era = day.rem_euclid(146_097);
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let march = (5 * of_year + 2) / 153;
+    let date = of_year - (153 * march + 2) / 5 + 1;
+    let month = if march < 10 { march + 3 } else { march - 9 };
+    let year = year + era * 400 + i64::from(month <= 2);
+    let (hour, minute, second) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1_000 % 60);
+    format!("{year:04}-{month:02}-{date:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
 /// The moment that a date or an RFC 3339 time names, in milliseconds since 1970. A date alone is
 /// its first moment in UTC.
 pub fn moment_ms(text: &str) -> Option<i64> {
@@ -78,7 +98,7 @@ pub fn moment_ms(text: &str) -> Option<i64> {
         None => 0,
         Some(time) => clock_ms(time)?,
     };
-    Some(day_of_1970 * 86_400_000 + ms)
+    Some(day_of_1970 * DAY_MS + ms)
 }
 
 /// The milliseconds since midnight in UTC of a time with its offset.
@@ -141,6 +161,19 @@ fn days(year: i64, month: i64, day: i64) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::{milliseconds, moment_ms, nearest};
+
+    #[test]
+    fn moments_are_written_as_they_are_read() {
+        for text in [
+            "1970-01-01T00:00:00Z",
+            "2000-02-29T23:59:59Z",
+            "2026-11-17T04:25:00Z",
+            "1969-12-31T23:59:59Z",
+            "2100-03-01T00:00:00Z",
+        ] {
+            assert_eq!(moment_text(moment_ms(text).unwrap()), text);
+        }
+    }
 
     #[test]
     fn moments_are_read_and_slips_are_not() {

@@ -1,17 +1,19 @@
 //! What was commanded, by whom, why and with what result: kept in the store, apart from the runs.
 //!
 //! A journal tells what happened in a run. This tells also what was refused, and outlives the run.
-//! Notes are written behind the reply, so that nobody waits for them; a process that is killed may
-//! lose its last ones.
+//! A note is durable before the command is answered; notes of one moment share a disk sync.
+
+mod scope;
+
+pub(crate) use scope::Decision;
 
 use crate::clock;
 use crate::engine::Engine;
 use crate::fault::Fault;
 use crate::seams::Store;
-use futures_util::future::join_all;
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
-use tokio::sync::mpsc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tramline_core::ids::RunId;
 
 /// Under what notes are kept.
@@ -20,10 +22,8 @@ const KIND: &str = "audit";
 pub const NOTES_MAX: usize = 100_000;
 /// After so many notes of one process it is looked whether there are too many.
 const TRIM_EVERY: usize = 1_000;
-/// So many notes may wait to be written; more wait for room without keeping anybody waiting.
-const QUEUE_MAX: usize = 4_096;
-/// So many are written at once and share one disk sync.
-const BATCH_MAX: usize = 256;
+/// Larger arguments are cut, in bytes: a note is read by people, and the journal has all of them.
+const ARGUMENTS_BYTES_MAX: usize = 2_000;
 /// Longer texts are cut, in characters: a note is read by people.
 const TEXT_CHARS_MAX: usize = 2_000;
 
@@ -38,6 +38,12 @@ pub struct Note {
     pub run: Option<String>,
     /// By whom.
     pub by: String,
+    /// By which door: `mcp`, `http`, `command-line`, or the channel of an answer.
+    pub door: Option<String>,
+    /// With what, without secrets.
+    pub arguments: Option<Json>,
+    /// What was decided about the run's questions.
+    pub decisions: Vec<Json>,
     /// Under which label.
     pub session: Option<String>,
     /// Why, as the caller says.
@@ -76,56 +82,45 @@ impl Note {
         text("why", self.why.as_deref());
         text("result", Some(&self.result));
         text("error", self.error.as_deref());
+        text("door", self.door.as_deref());
+        if let Some(arguments) = &self.arguments {
+            told.insert("arguments".into(), arguments.clone());
+        }
+        if !self.decisions.is_empty() {
+            told.insert("decisions".into(), self.decisions.clone().into());
+        }
         told.into()
     }
 
     /// A place among all notes: by time, and with its run to be found by.
-    fn key(&self) -> String {
+    fn key(&self, written: usize) -> String {
         let run = self
             .run
             .as_deref()
             .and_then(|run| run.parse::<RunId>().ok());
         let run = run.as_ref().map_or("-", RunId::as_str);
-        format!("{:015}/{run}/{:016x}", self.at_ms.max(0), clock::random())
+        let at_ms = self.at_ms.max(0);
+        format!(
+            "{at_ms:015}/{written:08x}/{run}/{:08x}",
+            clock::random() as u32
+        )
     }
 }
 
-/// Writes notes down behind whoever makes them.
-#[derive(Clone)]
-pub struct Notebook {
-    queue: mpsc::Sender<Note>,
-    engine: Engine,
-}
-
-impl Notebook {
-    /// Takes a note. It is on the disk soon.
-    pub fn note(&self, note: Note) {
-        let note = self.engine.discreet_note(note);
-        if let Err(mpsc::error::TrySendError::Full(note)) = self.queue.try_send(note) {
-            let queue = self.queue.clone();
-            tokio::spawn(async move { queue.send(note).await });
-        }
-    }
-}
+/// Counts the notes of this process: those of one millisecond stay in their order, and now and then
+/// it is looked whether there are too many.
+static WRITTEN: AtomicUsize = AtomicUsize::new(0);
 
 impl Engine {
-    /// A notebook over this engine's store. It is written to the end before the engine is closed.
-    pub fn notebook(&self) -> Notebook {
-        let (sender, queue) = mpsc::channel(QUEUE_MAX);
-        let store = Arc::clone(self.store());
-        self.beside(|stop| async move {
-            let writing = write(store, queue, stop);
-            writing.await;
-        });
-        Notebook {
-            queue: sender,
-            engine: self.clone(),
-        }
-    }
-
-    /// Writes a note at once.
+    /// Writes a note. It is on the disk when this returns.
     pub async fn note(&self, note: Note) -> Result<(), Fault> {
-        Ok(put(self.store(), &self.discreet_note(note)).await?)
+        let store = self.store();
+        let written = WRITTEN.fetch_add(1, Ordering::Relaxed) + 1;
+        put(store, &self.discreet_note(note), written).await?;
+        if written.is_multiple_of(TRIM_EVERY) {
+            trim(store).await?;
+        }
+        Ok(())
     }
 
     /// The notes since a moment, of one run if one is named, oldest first.
@@ -149,39 +144,13 @@ impl Engine {
     }
 }
 
-async fn put(store: &Arc<dyn Store>, note: &Note) -> Result<(), crate::seams::StoreFault> {
+async fn put(
+    store: &Arc<dyn Store>,
+    note: &Note,
+    written: usize,
+) -> Result<(), crate::seams::StoreFault> {
     let body = note.to_json().to_string().into_bytes();
-    store.put(KIND, &note.key(), body).await
-}
-
-/// Writes what is queued until told to stop, and then what is left.
-async fn write(
-    store: Arc<dyn Store>,
-    mut queue: mpsc::Receiver<Note>,
-    stop: tokio_util::sync::CancellationToken,
-) {
-    let (mut batch, mut written) = (Vec::new(), 0);
-    loop {
-        let count = tokio::select! {
-            biased;
-            count = queue.recv_many(&mut batch, BATCH_MAX) => count,
-            () = stop.cancelled() => {
-                queue.close();
-                queue.recv_many(&mut batch, BATCH_MAX).await
-            }
-        };
-        if count == 0 {
-            return;
-        }
-        // A store that fails says so to whoever runs something; nobody is here to hear it.
-        let _ = join_all(batch.iter().map(|note| put(&store, note))).await;
-        batch.clear();
-        written += count;
-        if written >= TRIM_EVERY {
-            written = 0;
-            let _ = trim(&store).await;
-        }
-    }
+    store.put(KIND, &note.key(written), body).await
 }
 
 /// Forgets the oldest notes beyond the bound.
@@ -192,5 +161,12 @@ async fn trim(store: &Arc<dyn Store>) -> Result<(), crate::seams::StoreFault> {
     if keys.is_empty() {
         return Ok(());
     }
-    store.forget(KIND, &keys).await
+    store.forget(KIND, &keys).await?;
+    // What is gone is said, so that nobody takes the rest for all there was.
+    let mut note = Note::new("audit", "tramline");
+    note.result = "trimmed".to_owned();
+    note.why = Some(format!(
+        "{surplus} notes were forgotten: the latest {NOTES_MAX} are kept"
+    ));
+    put(store, &note, 0).await
 }

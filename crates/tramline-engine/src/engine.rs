@@ -3,6 +3,7 @@
 //! Every method but `start` and `resume` only appends one event, in whatever process it is
 //! called; the process that drives the run sees it and goes on.
 
+use crate::audit::Decision;
 use crate::clock;
 use crate::fault::Fault;
 use crate::learnt::{Learnt, keepable};
@@ -272,7 +273,7 @@ impl Engine {
     }
 
     /// Answers what a run asks, if the respondent may. The first answer counts; later ones are told
-    /// so.
+    /// so. Taken or refused, it is in the audit.
     pub async fn answer(
         &self,
         asked: &Checkpoint,
@@ -281,10 +282,33 @@ impl Engine {
         why: Option<String>,
     ) -> Result<(), Fault> {
         let (answer, why) = self.discreet_answer(answer, why).await;
+        let mut decision = None;
+        let came = self.put_answer(asked, &answer, &by, &why, |run| {
+            decision = Decision::about(run, asked, &answer);
+        });
+        let came = came.await;
+        if let Some(decision) = decision {
+            let by = (by.name.as_str(), by.channel);
+            let decision = decision.said(by, why.as_deref(), came.as_ref().err());
+            self.decided(decision).await?;
+        }
+        came
+    }
+
+    /// Appends an answer. `seen` looks at the run that it is an answer to.
+    async fn put_answer(
+        &self,
+        asked: &Checkpoint,
+        answer: &Answer,
+        by: &Respondent,
+        why: &Option<String>,
+        mut seen: impl FnMut(&Run),
+    ) -> Result<(), Fault> {
         self.say(&asked.run, |run| {
+            seen(run);
             let pause = run.pauses.get(&asked.seq);
             let pause = pause.ok_or_else(|| stale(run, asked.seq))?;
-            self.0.authorize(run, (asked.seq, pause), &answer, &by)?;
+            self.0.authorize(run, (asked.seq, pause), answer, by)?;
             Ok(Event::Answered {
                 pause: asked.seq,
                 answer: answer.clone(),

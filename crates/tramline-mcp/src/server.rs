@@ -14,12 +14,14 @@ use tramline_engine::{Engine, Fault};
 
 mod about;
 mod audience;
+mod audited;
 mod caller;
 mod conduct;
 mod connection;
 mod control;
 mod debug;
 mod effects;
+mod elsewhere;
 mod graph_tools;
 mod http;
 mod library;
@@ -134,7 +136,7 @@ impl Server {
     ) -> Result<Self, NameTaken> {
         let offer = Offer::new(about, toolsets, graphs)?;
         let told = offer.list(engine.tools().as_ref());
-        let desk = control::Desk::new(conduct.commands_per_minute, engine.clone());
+        let desk = control::Desk::new(conduct.commands_per_minute);
         Ok(Self(Arc::new(Shared {
             engine,
             toolsets: toolsets.to_vec(),

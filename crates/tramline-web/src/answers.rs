@@ -11,7 +11,6 @@ use tramline_core::authority::AnswerChannel;
 use tramline_core::ids::{Checkpoint, RunId};
 use tramline_core::journal::{Answer, Budget, Pause};
 use tramline_core::{Str, question};
-use tramline_engine::audit::Note;
 use tramline_engine::{Owner, Respondent, Said};
 
 /// What somebody says to a question.
@@ -40,16 +39,15 @@ pub(crate) struct Ended {
 pub(crate) async fn answer(
     State(desk): State<Desk>,
     Extension(owner): Extension<Owner>,
-    channel: Option<Extension<AnswerChannel>>,
+    person: Option<Extension<Respondent>>,
     Path(checkpoint): Path<String>,
     Body(given): Body<Given>,
 ) -> Result<Json<Told>, Wrong> {
     let asked: Checkpoint = checkpoint.parse()?;
-    let by = name(&owner, given.by.as_deref());
-    let respondent = respondent(by.clone(), channel);
-    let came = settle(&desk, &owner, &asked, &given, respondent).await;
-    note(&desk, "answer", &asked.run, &by, given.why, &came);
-    came.map(Json)
+    let respondent = respondent(&owner, given.by.as_deref(), person);
+    settle(&desk, &owner, &asked, &given, respondent)
+        .await
+        .map(Json)
 }
 
 pub(crate) async fn abort(
@@ -60,9 +58,7 @@ pub(crate) async fn abort(
 ) -> Result<Json<Told>, Wrong> {
     let run: RunId = run.parse()?;
     let by = name(&owner, given.by.as_deref());
-    let came = end(&desk, &owner, &run, by.clone(), given.why.clone()).await;
-    note(&desk, "abort", &run, &by, given.why, &came);
-    came.map(Json)
+    end(&desk, &owner, &run, by, given.why).await.map(Json)
 }
 
 /// Who speaks, in a journal. A token's name counts for more than what its holder says.
@@ -75,10 +71,19 @@ pub(crate) fn name(owner: &Owner, said: Option<&str>) -> Str {
     }
 }
 
-/// Who answers: a caller with the run's own token, unless the door says more.
-pub(crate) fn respondent(by: Str, channel: Option<Extension<AnswerChannel>>) -> Respondent {
-    let channel = channel.map_or(AnswerChannel::Http, |Extension(channel)| channel);
-    Respondent::new(by, channel)
+/// Who answers: the person that the door let in, or a caller with the run's own token.
+pub(crate) fn respondent(
+    owner: &Owner,
+    said: Option<&str>,
+    person: Option<Extension<Respondent>>,
+) -> Respondent {
+    match person {
+        Some(Extension(person)) if person.channel == AnswerChannel::Studio => {
+            Respondent::new(name(&Owner(None), said), person.channel)
+        }
+        Some(Extension(person)) => person,
+        None => Respondent::new(name(owner, said), AnswerChannel::Http),
+    }
 }
 
 async fn settle(
@@ -145,33 +150,4 @@ async fn end(
     desk.engine.abort(run, by, why).await?;
     let run = told::load(&desk.engine, owner, run).await?.run;
     Ok(told::standing(&run))
-}
-
-/// Notes a command that was done.
-pub(crate) fn noted(desk: &Desk, command: &str, run: &RunId, by: &str, result: &str) {
-    let mut note = Note::new(command, by);
-    note.run = Some(run.to_string());
-    note.result = result.to_owned();
-    desk.notebook.note(note);
-}
-
-fn note(
-    desk: &Desk,
-    command: &str,
-    run: &RunId,
-    by: &str,
-    why: Option<String>,
-    came: &Result<Told, Wrong>,
-) {
-    let mut note = Note::new(command, by);
-    note.run = Some(run.to_string());
-    note.why = why;
-    match came {
-        Ok(told) => note.result = told["status"].as_str().unwrap_or_default().to_owned(),
-        Err(wrong) => {
-            note.result = "refused".to_owned();
-            note.error = Some(wrong.message().to_owned());
-        }
-    }
-    desk.notebook.note(note);
 }

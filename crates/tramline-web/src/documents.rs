@@ -3,9 +3,9 @@
 use crate::asked::Body;
 use crate::check::{form, hint};
 use crate::told::Wrong;
-use crate::{Desk, Studio, answers};
+use crate::{Desk, Studio};
 use axum::Json;
-use axum::extract::{Extension, Path as Named, State};
+use axum::extract::{Path as Named, State};
 use serde::Deserialize;
 use serde_json::{Value as Told, json};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -14,8 +14,6 @@ use std::sync::PoisonError;
 use tramline_core::formats::checked;
 use tramline_core::formats::document::BYTES_MAX;
 use tramline_core::formats::edit::{self, Edit};
-use tramline_engine::Owner;
-use tramline_engine::audit::Note;
 
 impl Studio {
     /// What the document at a path is called here.
@@ -106,7 +104,6 @@ pub(crate) struct Draft {
 
 pub(crate) async fn write(
     State(desk): State<Desk>,
-    Extension(owner): Extension<Owner>,
     Named(id): Named<String>,
     Body(draft): Body<Draft>,
 ) -> Result<Json<Told>, Wrong> {
@@ -128,10 +125,6 @@ pub(crate) async fn write(
         }
         files.write(path, &draft.text).map_err(Wrong::request)?;
     }
-    let mut note = Note::new("edit", answers::name(&owner, None).as_str());
-    note.why = Some(path.display().to_string());
-    note.result = "written".to_owned();
-    desk.notebook.note(note);
     Ok(Json(json!({"hash": print(&draft.text)})))
 }
 

@@ -6,7 +6,9 @@
 mod about;
 mod answers;
 mod approvals;
+mod approver;
 mod asked;
+mod audited;
 mod check;
 mod documents;
 mod eval;
@@ -26,12 +28,11 @@ mod tools;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::middleware::from_fn;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{get, post, put};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use tramline_core::{Str, Value};
-use tramline_engine::audit::Notebook;
 use tramline_engine::{Engine, PORT_BYTES_MAX};
 
 pub use documents::Files;
@@ -60,7 +61,6 @@ pub struct Studio {
 #[derive(Clone)]
 struct Desk {
     engine: Engine,
-    notebook: Arc<Notebook>,
     studio: Arc<Studio>,
     owners: Arc<owners::Owners>,
     /// One document is written at a time.
@@ -80,12 +80,13 @@ pub fn studio() -> Router {
 pub fn api(engine: &Engine, studio: Studio) -> Router {
     let desk = Desk {
         engine: engine.clone(),
-        notebook: Arc::new(engine.notebook()),
         studio: Arc::new(studio),
         owners: Arc::default(),
         turn: Arc::default(),
     };
     routes()
+        .layer(from_fn_with_state(desk.clone(), audited::noting))
+        .layer(from_fn_with_state(desk.clone(), approver::sees_all))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(from_fn(guard::same_place))
         .with_state(desk)

@@ -1,8 +1,8 @@
 //! A run as one file: taken out, and brought in to be looked at.
 
+use crate::Desk;
 use crate::asked::Text;
 use crate::told::{self, Wrong};
-use crate::{Desk, answers};
 use axum::Json;
 use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
@@ -33,9 +33,7 @@ pub(crate) async fn import(
     Extension(owner): Extension<Owner>,
     Text(file): Text,
 ) -> Result<(StatusCode, Json<Told>), Wrong> {
-    let by = answers::name(&owner, None);
     let (run, status) = desk.engine.import(&file, owner).await?;
-    answers::noted(&desk, "import", &run, &by, status.as_str());
     let told = json!({"run_id": run, "status": status.as_str()});
     Ok((StatusCode::CREATED, Json(told)))
 }

@@ -10,7 +10,6 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value as Told, json};
 use tramline_core::Str;
-use tramline_core::authority::AnswerChannel;
 use tramline_core::ids::{Checkpoint, RunId, StepNo};
 use tramline_core::journal::{Answer, Pause, Watch};
 use tramline_core::run::Run;
@@ -35,34 +34,33 @@ pub(crate) async fn pause(
     Body(_): Body<Nothing>,
 ) -> Result<Json<Told>, Wrong> {
     let run: RunId = run.parse()?;
-    let by = set_stepping(&desk, &owner, &run, true).await?;
-    answers::noted(&desk, "pause", &run, &by, "told");
+    set_stepping(&desk, &owner, &run, true).await?;
     told(&desk, &owner, &run).await
 }
 
 pub(crate) async fn step(
     State(desk): State<Desk>,
     Extension(owner): Extension<Owner>,
-    channel: Option<Extension<AnswerChannel>>,
+    person: Option<Extension<Respondent>>,
     Path(run): Path<String>,
     Body(_): Body<Nothing>,
 ) -> Result<Json<Told>, Wrong> {
     let run: RunId = run.parse()?;
-    let by = set_stepping(&desk, &owner, &run, true).await?;
-    let by = answers::respondent(by, channel);
-    go_on(&desk, &owner, &run, by, "step").await
+    set_stepping(&desk, &owner, &run, true).await?;
+    let by = answers::respondent(&owner, None, person);
+    go_on(&desk, &owner, &run, by).await
 }
 
 pub(crate) async fn proceed(
     State(desk): State<Desk>,
     Extension(owner): Extension<Owner>,
-    channel: Option<Extension<AnswerChannel>>,
+    person: Option<Extension<Respondent>>,
     Path(run): Path<String>,
     Body(_): Body<Nothing>,
 ) -> Result<Json<Told>, Wrong> {
     let run: RunId = run.parse()?;
-    let by = set_stepping(&desk, &owner, &run, false).await?;
-    let by = answers::respondent(by, channel);
+    set_stepping(&desk, &owner, &run, false).await?;
+    let by = answers::respondent(&owner, None, person);
     let stood = told::load(&desk.engine, &owner, &run).await?.run;
     for seq in layers(&stood) {
         let asked = Checkpoint {
@@ -74,7 +72,7 @@ pub(crate) async fn proceed(
             .answer(&asked, Answer::Proceed, by.clone(), None);
         answer.await?;
     }
-    go_on(&desk, &owner, &run, by, "continue").await
+    go_on(&desk, &owner, &run, by).await
 }
 
 pub(crate) async fn breakpoints(
@@ -127,7 +125,6 @@ async fn go_on(
     owner: &Owner,
     run: &RunId,
     by: Respondent,
-    command: &str,
 ) -> Result<Json<Told>, Wrong> {
     desk.engine.go_on(run, by.clone()).await?;
     let stood = told::load(&desk.engine, owner, run).await?.run;
@@ -137,7 +134,6 @@ async fn go_on(
             Err(fault) => return Err(fault.into()),
         }
     }
-    answers::noted(desk, command, run, &by.name, "told");
     told(desk, owner, run).await
 }
 
@@ -195,7 +191,6 @@ pub(crate) async fn fork(
     let handle = desk.engine.fork(&run, branch).await?.handle;
     let new = handle.run.clone();
     tools::kept(&desk.engine, handle).await?;
-    answers::noted(&desk, "fork", &new, &answers::name(&owner, None), "started");
     Ok((
         StatusCode::CREATED,
         Json(json!({"run_id": new, "forked_from": run})),

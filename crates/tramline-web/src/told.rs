@@ -84,10 +84,6 @@ impl Wrong {
             message: format!("{first}{more}"),
         }
     }
-
-    pub(crate) fn message(&self) -> &str {
-        &self.message
-    }
 }
 
 impl From<BadId> for Wrong {

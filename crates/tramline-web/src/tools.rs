@@ -1,8 +1,8 @@
 //! Workflows that can be run: the list, and a run begun from it.
 
+use crate::Desk;
 use crate::asked::{Body, Traced};
 use crate::told::{Wrong, plain};
-use crate::{Desk, answers};
 use axum::Json;
 use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
@@ -122,7 +122,6 @@ pub(crate) async fn start(
     let handle = desk.engine.start(start).await?;
     let run = handle.run.clone();
     kept(&desk.engine, handle).await?;
-    answers::noted(&desk, "run", &run, &answers::name(&owner, None), "started");
     Ok((StatusCode::CREATED, Json(json!({"run_id": run}))))
 }
 

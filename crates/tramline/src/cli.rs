@@ -9,6 +9,7 @@ use tramline_builtin::HostPattern;
 use tramline_engine::Fault;
 
 mod audit;
+mod audited;
 mod breaks;
 mod check;
 mod completions;
@@ -248,6 +249,8 @@ impl Common {
             mcp_config: reach.mcp_config.clone().or(file.mcp_config),
             file: reach.config.clone(),
             policy: file.policy,
+            approvals: file.approvals,
+            budget: file.budget,
             control: file.control,
             quota: file.quota,
             retention: file.retention,
@@ -267,7 +270,12 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let common = cli.common;
     let json = common.json;
-    let done = logs::begin(&common).and_then(|()| perform(common, cli.verb));
+    let command = audited::command(&cli.verb);
+    let done = logs::begin(&common).and_then(|()| perform(common.clone(), cli.verb));
+    if let Some(command) = command {
+        // What was done stands, whether it can be noted or not.
+        let _ = on_one_thread(audited::note(common, command, &done));
+    }
     match done {
         Ok(exit) => exit.into(),
         Err(Stopped { exit, message }) => {

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_builtin::HostPattern;
+use tramline_core::authority::AgentAnswers;
+use tramline_core::journal::Budget;
 use tramline_core::{Map, Str, Value};
 use tramline_engine::seams::{Model, Observer};
 use tramline_engine::{Policy, Quota, Rate, Retention};
@@ -50,6 +52,10 @@ pub struct Config {
     pub file: Option<PathBuf>,
     /// What may not be called, and what only after a person agreed.
     pub policy: Policy,
+    /// Who may answer what a run asks.
+    pub approvals: Approvals,
+    /// What every run may use before a person is asked.
+    pub budget: Option<Budget>,
     /// How runs that agents bring are treated.
     pub control: Control,
     /// How much room all runs have.
@@ -78,6 +84,16 @@ pub struct Config {
     pub observer: Option<Arc<dyn Observer>>,
     /// Hears what whoever runs the program should know.
     pub warn: Option<fn(&str)>,
+}
+
+/// Who may answer what a run asks, beside what the table in docs/security.md says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Approvals {
+    /// What agents may answer.
+    pub agents: AgentAnswers,
+    /// Whether answers on the command line need a terminal. It is kept with the runs; where nothing
+    /// is said, what was kept stays.
+    pub terminal: Option<bool>,
 }
 
 /// How runs that agents bring are treated.

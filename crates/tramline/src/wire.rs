@@ -13,7 +13,7 @@ use tramline_core::{Str, Value};
 use tramline_engine::Settings;
 use tramline_engine::library::Library;
 use tramline_engine::seams::{Callable, Embedder, Model, Store, Tools};
-use tramline_engine::{Engine, LoopRunner, Options, Scratch, Shelf, Throttle, Toolbox};
+use tramline_engine::{Approvals, Engine, LoopRunner, Options, Scratch, Shelf, Throttle, Toolbox};
 use tramline_mcp::client::{self, Servers};
 use tramline_mcp::config::{ConfigFlaw, ServerConfig, read, read_servers};
 use tramline_mcp::server::About;
@@ -249,6 +249,23 @@ fn equip_telling<'d>(
     })
 }
 
+/// Who may answer, and how the command line finds the same runs.
+fn approvals(config: &Config) -> Approvals {
+    let elsewhere = config.data_dir.as_ref();
+    let elsewhere = elsewhere.filter(|dir| **dir != config::default_data_dir());
+    let command_options = match elsewhere {
+        None => String::new(),
+        Some(dir) => {
+            let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.clone());
+            format!("--data-dir '{}'", dir.display())
+        }
+    };
+    Approvals {
+        agents: config.approvals.agents,
+        command_options,
+    }
+}
+
 /// Opens the store and puts an engine over it, with the documents' servers and the configured ones.
 pub fn open<'d>(
     config: &Config,
@@ -282,6 +299,8 @@ pub fn open_over<'d>(
     let workflows = Arc::clone(&shelf) as _;
     let mut options = Options {
         policy: config.policy.clone(),
+        approvals: approvals(config),
+        budget: config.budget,
         quota: config.quota,
         scratch: Some(Scratch::new(|| Ok(Arc::new(Sqlite::in_memory()?)))),
         settings: Some(settings.clone()),

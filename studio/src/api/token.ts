@@ -4,6 +4,14 @@ const KEY = "tramline-token";
 const heard = new Set<() => void>();
 let wanted: "not" | "first" | "again" = "not";
 
+/** The operator's own address of the studio carries a key behind `#token=`; it is taken out of the address at once. */
+export function takeFromAddress(at: Location = location, to: History = history): void {
+  const given = /^#token=([0-9a-zA-Z._~-]+)$/.exec(at.hash)?.[1];
+  if (!given) return;
+  sessionStorage.setItem(KEY, given);
+  to.replaceState(null, "", at.pathname + at.search);
+}
+
 export function token(): string | null {
   return sessionStorage.getItem(KEY);
 }

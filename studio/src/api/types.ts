@@ -156,6 +156,8 @@ export type RunEvent = {
   attempt?: number;
   item?: number;
   by?: string;
+  /** By which channel an answer came; `agent` and `http` are relayed. */
+  via?: string;
   message?: string;
 };
 

@@ -14,6 +14,11 @@ use tramline_core::journal::{Answer, Pause};
 use tramline_core::run::Run;
 use tramline_core::workflow::Action;
 
+/// Under what rules about answers are kept with the runs.
+const RULES: &str = "approvals";
+/// The rule that the command line needs a terminal.
+const TERMINAL: &str = "terminal";
+
 /// Who answers a question, and by which channel. There is no default: a front end has to say what it
 /// is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -172,6 +177,24 @@ impl Engine {
     /// place counts.
     pub fn studio_at(&self, url: impl Into<String>) {
         let _ = self.0.studio.set(url.into());
+    }
+
+    /// Keeps with the runs whether answers on the command line need a terminal: a command finds the
+    /// runs without finding the server's configuration.
+    pub async fn keep_terminal_rule(&self, required: bool) -> Result<(), Fault> {
+        let store = self.store();
+        let kept = store.get(RULES, TERMINAL).await?.is_some();
+        match (required, kept) {
+            (true, false) => store.put(RULES, TERMINAL, b"required".to_vec()).await?,
+            (false, true) => store.forget(RULES, &[TERMINAL.to_owned()]).await?,
+            (true, true) | (false, false) => {}
+        }
+        Ok(())
+    }
+
+    /// Whether answers on the command line need a terminal.
+    pub async fn needs_terminal(&self) -> Result<bool, Fault> {
+        Ok(self.store().get(RULES, TERMINAL).await?.is_some())
     }
 
     /// Why a question may not be answered by this respondent, before it is answered; nothing if it

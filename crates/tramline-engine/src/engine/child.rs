@@ -315,7 +315,10 @@ impl Inner {
             };
             let by = Respondent::program(run.as_str());
             // Whoever answered first has done the same.
-            any |= engine.answer(&asked, Answer::Retry, by, None).await.is_ok();
+            any |= engine
+                .put_answer(&asked, &Answer::Retry, &by, &None, |_| {})
+                .await
+                .is_ok();
         }
         any
     }

@@ -3,6 +3,7 @@
 use super::driving::Driving;
 use super::expiry::over;
 use super::{Engine, Inner, Live, Loaded, Respondent, Speech, stale};
+use crate::audit::Decision;
 use crate::clock;
 use crate::drive::{Driver, Ended};
 use crate::fault::Fault;
@@ -182,7 +183,12 @@ impl Inner {
 
     /// A paused run with answers, to be driven on: nothing is written yet. Nothing is given if the
     /// run does not wait for answers alone.
-    async fn answered(&self, id: &RunId, said: &[Said]) -> Result<Option<(Run, Ledger)>, Fault> {
+    async fn answered(
+        &self,
+        id: &RunId,
+        said: &[Said],
+        decided: &mut Vec<Decision>,
+    ) -> Result<Option<(Run, Ledger)>, Fault> {
         let fits = |run: &Run| said.iter().all(|said| run.pauses.contains_key(&said.pause));
         let copy = self.warm.take(id).filter(|(run, _)| fits(run));
         let (mut run, bytes) = match copy {
@@ -206,7 +212,16 @@ impl Inner {
         for said in said {
             let pause = run.pauses.get(&said.pause);
             let pause = pause.ok_or_else(|| stale(&run, said.pause))?;
-            self.authorize(&run, (said.pause, pause), &said.answer, &said.by)?;
+            let ruled = self.authorize(&run, (said.pause, pause), &said.answer, &said.by);
+            let asked = Checkpoint {
+                run: run.id.clone(),
+                seq: said.pause,
+            };
+            let decision = Decision::about(&run, &asked, &said.answer);
+            let by = (said.by.name.as_str(), said.by.channel);
+            let why = said.why.as_deref();
+            decided.extend(decision.map(|one| one.said(by, why, ruled.as_ref().err())));
+            ruled?;
         }
         // Whose time is over is looked at closely by who ends it.
         let is_due = run.expires_ms().is_some_and(|due| due <= clock::now_ms());
@@ -253,7 +268,7 @@ impl Engine {
     pub async fn go_on_with(&self, id: &RunId, said: Vec<Said>) -> Result<Option<Handle>, Fault> {
         let said = self.discreet_said(said).await;
         match self.seat_soon(id).await {
-            Ok(seat) => match self.0.answered(id, &said).await? {
+            Ok(seat) => match self.heard_answers(id, &said).await? {
                 Some((run, ledger)) => {
                     seat.live.speech.send_replace(Speech::Pending);
                     return Ok(Some(self.spawn(seat, run, ledger)));
@@ -279,6 +294,23 @@ impl Engine {
             Err(Fault::Elsewhere { .. }) => Ok(None),
             Err(fault) => Err(fault),
         }
+    }
+
+    /// A paused run with answers, which are in the audit whether they were taken or refused.
+    async fn heard_answers(
+        &self,
+        id: &RunId,
+        said: &[Said],
+    ) -> Result<Option<(Run, Ledger)>, Fault> {
+        let mut decided = Vec::new();
+        let came = self.0.answered(id, said, &mut decided).await;
+        // Where the run is not waiting for answers alone, they are put to it in another way.
+        if !matches!(came, Ok(None)) {
+            for decision in decided {
+                self.decided(decision).await?;
+            }
+        }
+        came
     }
 
     /// The seat of a run, as soon as who has let go of it has left.

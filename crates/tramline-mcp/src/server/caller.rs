@@ -5,6 +5,7 @@
 
 use rmcp::service::{RequestContext, RoleServer};
 use tramline_core::Str;
+use tramline_core::authority::AnswerChannel;
 use tramline_core::ids::RunId;
 use tramline_core::run::Run;
 use tramline_engine::{Engine, Fault, Loaded};
@@ -14,6 +15,8 @@ use tramline_engine::{Engine, Fault, Loaded};
 pub(super) struct Caller {
     /// What its token stands for; nothing where there are no names.
     pub(super) name: Option<Str>,
+    /// The channel that its token makes of it, where the token stands for a person.
+    pub(super) person: Option<AnswerChannel>,
 }
 
 impl Caller {

@@ -8,7 +8,7 @@
 use super::log::Level;
 use super::offer::Found;
 use super::toolset::{Means, Toolset};
-use super::{Shared, graph_tools, seal, sop, tasks};
+use super::{Shared, audited, graph_tools, seal, sop, tasks, toolset};
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -123,8 +123,12 @@ impl ServerHandler for Connection {
             }
             Err(near) => {
                 if let Some(gated) = self.shared.gated(&request.name) {
+                    let request_name = request.name.to_string();
                     let (means, arguments) = Box::pin(self.means(request, context)).await?;
-                    return Ok(Box::pin(gated.call(means, arguments)).await);
+                    let shown = toolset::read(arguments.clone());
+                    let noting = audited::begin(&means, &request_name, &shown);
+                    let call = gated.call(means, arguments);
+                    return Ok(Box::pin(noting.over(call)).await);
                 }
                 let near =
                     near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));

@@ -4,9 +4,8 @@
 //! beside the journal, so that any process over the same store answers the same.
 
 use super::reply;
-use super::toolset::{ACTS, Means, Own};
+use super::toolset::{ACTS, Own};
 use rmcp::model::CallToolResult;
-use tramline_core::Value;
 use tramline_core::schema::Faults;
 
 mod abort;
@@ -124,7 +123,8 @@ pub(super) const TOOLS: &[Own] = &[
         title: "Answer a workflow",
         description: "Answers a workflow that waits for a decision (approval_required, in_doubt, \
                       budget_exceeded), by its checkpoint_id. approved: false ends it. in_doubt \
-                      takes answer: retry, or skip with the output to use.",
+                      takes answer: retry, or skip with the output to use. What the operator demands \
+                      a person must answer; wait_seconds waits for that.",
         input: r#"{
             "type": "object",
             "properties": {
@@ -135,6 +135,7 @@ pub(super) const TOOLS: &[Own] = &[
                 "answer": { "enum": ["approve", "retry", "skip", "extend", "reject"] },
                 "output": { "description": "With skip" },
                 "budget": { "type": "object", "description": "With extend: how much more" },
+                "wait_seconds": { "type": "integer", "minimum": 0, "maximum": 600, "description": "If a person must answer: wait so long for it" },
                 "session_id": { "type": "string" }
             },
             "required": ["workflow_id", "checkpoint_id", "approved"],
@@ -145,17 +146,8 @@ pub(super) const TOOLS: &[Own] = &[
     },
 ];
 
-/// Refuses arguments of a tool of this set that its schema does not allow, and notes it.
-pub(super) fn misread(
-    means: &Means,
-    tool: &str,
-    arguments: &Value,
-    faults: &Faults,
-) -> Option<CallToolResult> {
-    let own = TOOLS.iter().find(|own| own.name == tool)?;
-    let wrong = Wrong::params(reply::misread(tool, faults));
-    let came = Err(wrong.clone());
-    let command = desk::Command::new(own.name, arguments);
-    means.shared.desk.note(means, command, &came);
-    Some(wrong.into_reply())
+/// Refuses arguments of a tool of this set that its schema does not allow.
+pub(super) fn misread(tool: &str, faults: &Faults) -> Option<CallToolResult> {
+    TOOLS.iter().find(|own| own.name == tool)?;
+    Some(Wrong::params(reply::misread(tool, faults)).into_reply())
 }

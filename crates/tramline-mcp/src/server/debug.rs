@@ -102,6 +102,7 @@ pub(super) const TOOLS: &[Own] = &[
                 "answer": { "enum": ["proceed", "retry", "skip", "extend", "reject"] },
                 "output": { "description": "With skip" },
                 "budget": { "type": "object", "description": "With extend: what is added" },
+                "wait_seconds": { "type": "integer", "minimum": 0, "maximum": 600, "description": "If a person must answer: wait so long for it" },
                 "why": { "type": "string", "description": "For whoever reads the run later" },
                 "session_id": { "type": "string" }
             },

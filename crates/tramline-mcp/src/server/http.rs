@@ -24,11 +24,15 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tramline_core::Str;
-use tramline_engine::Owner;
+use tramline_core::authority::AnswerChannel;
+use tramline_engine::{Owner, Respondent};
 
 /// A session of an older client ends after so long without a message, even while a call lasts:
 /// longer than people take to answer, short enough that forgotten ones go.
 const SESSION_IDLE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How much randomness is in the studio's key, in bytes: nobody guesses it.
+const STUDIO_KEY_BYTES: usize = 32;
 
 /// How to serve over HTTP.
 #[derive(Clone, Debug)]
@@ -40,6 +44,9 @@ pub struct Http {
     pub token: Option<String>,
     /// What named callers must show: each sees only what it started itself.
     pub named: Vec<Named>,
+    /// What the studio shows that the operator has opened: whoever shows it is a person who may
+    /// answer everything.
+    pub studio: Option<String>,
 }
 
 /// A caller with a name.
@@ -49,6 +56,8 @@ pub struct Named {
     pub name: Str,
     /// What it shows.
     pub token: String,
+    /// Whether it answers what the operator demands, in the runs of every caller.
+    pub approver: bool,
 }
 
 impl std::fmt::Debug for Named {
@@ -66,7 +75,17 @@ impl Http {
             address,
             token: None,
             named: Vec::new(),
+            studio: None,
         }
+    }
+
+    /// The same with a key for the operator's studio, made for this process. Nobody gets it but who
+    /// reads what the process prints.
+    pub fn with_studio_key(mut self) -> Result<Self, HttpFault> {
+        let mut key = [0_u8; STUDIO_KEY_BYTES];
+        getrandom::fill(&mut key).map_err(|error| HttpFault::NoKey(error.to_string()))?;
+        self.studio = Some(key.iter().map(|byte| format!("{byte:02x}")).collect());
+        Ok(self)
     }
 
     fn is_open(&self) -> bool {
@@ -75,9 +94,6 @@ impl Http {
 
     /// A request that shows a token, if there is one, with the name of its caller; or what to answer.
     fn admit(&self, mut request: Request) -> Result<Request, Box<Response>> {
-        if self.is_open() {
-            return Ok(request);
-        }
         let shown = request
             .headers()
             .get(header::AUTHORIZATION)
@@ -85,8 +101,16 @@ impl Http {
             .and_then(|value| value.strip_prefix("Bearer "));
         if let Some(caller) = shown.and_then(|shown| self.admits(shown)) {
             let owner = Owner(caller.name.clone());
-            request.extensions_mut().insert(owner);
-            request.extensions_mut().insert(caller);
+            let extensions = request.extensions_mut();
+            if let Some(channel) = caller.person {
+                let name = caller.name.clone().unwrap_or_else(|| "studio".into());
+                extensions.insert(Respondent::new(name, channel));
+            }
+            extensions.insert(owner);
+            extensions.insert(caller);
+            return Ok(request);
+        }
+        if self.is_open() {
             return Ok(request);
         }
         let says = [(header::WWW_AUTHENTICATE, "Bearer")];
@@ -106,11 +130,18 @@ impl Http {
             if fits(&named.token) {
                 found = Some(Caller {
                     name: Some(named.name.clone()),
+                    person: named.approver.then_some(AnswerChannel::Approver),
                 });
             }
         }
         if self.token.as_deref().is_some_and(fits) {
             found = Some(Caller::default());
+        }
+        if self.studio.as_deref().is_some_and(fits) {
+            found = Some(Caller {
+                name: None,
+                person: Some(AnswerChannel::Studio),
+            });
         }
         found
     }
@@ -124,6 +155,9 @@ pub enum HttpFault {
         "{0} can be reached by others, so it needs a token: set TRAMLINE_TOKEN, name a --token-file, or listen on 127.0.0.1"
     )]
     Open(SocketAddr),
+    /// There is no randomness for a key.
+    #[error("the system gives no random bytes for the studio's key: {0}")]
+    NoKey(String),
     /// The address cannot be had.
     #[error("{address} cannot be listened on: {error}")]
     Taken {

@@ -68,6 +68,16 @@ pub(super) fn shows_forms(context: &RequestContext<RoleServer>) -> bool {
     declared.is_some_and(|can| can.form.is_some() || can.url.is_none())
 }
 
+/// Whether a client can open an address for its user while a call lasts.
+pub(super) fn shows_urls(context: &RequestContext<RoleServer>) -> bool {
+    let version = context.protocol_version();
+    let legacy = version.is_none_or(|version| version.has_initialize());
+    let declared = context
+        .client_capabilities()
+        .and_then(|can| can.elicitation);
+    legacy && declared.is_some_and(|can| can.url.is_some())
+}
+
 /// The questions of a run as a client is asked them.
 pub(super) fn requests<'p>(
     graph: &Graph,
@@ -243,7 +253,7 @@ async fn elicit(
 }
 
 /// Waits until a question waits no more.
-async fn settled(engine: &Engine, asked: &Checkpoint) -> Result<(), Fault> {
+pub(super) async fn settled(engine: &Engine, asked: &Checkpoint) -> Result<(), Fault> {
     let mut changes = engine.store().changes();
     let mut seen = 0;
     loop {

@@ -6,7 +6,9 @@
 
 use super::caller::Caller;
 use super::seal::State;
-use super::{Shared, control, debug, library, log, loop_tools, pausing, reply, sop, upstream};
+use super::{
+    Shared, audited, control, debug, library, log, loop_tools, pausing, reply, sop, upstream,
+};
 use rmcp::model::{
     CallToolResponse, CallToolResult, InputResponses, JsonObject, Tool, ToolAnnotations,
 };
@@ -124,9 +126,11 @@ impl Means {
 
     /// Who answers when the caller answers by a tool: an agent, which relays what it was told.
     pub(super) fn respondent(&self) -> Respondent {
+        let caller = self.caller();
+        let channel = caller.person.unwrap_or(AnswerChannel::Agent);
         Respondent {
             shows_forms: pausing::shows_forms(&self.context),
-            ..Respondent::new(self.caller().by(&self.context), AnswerChannel::Agent)
+            ..Respondent::new(caller.by(&self.context), channel)
         }
     }
 
@@ -231,10 +235,18 @@ impl Own {
         arguments: Option<JsonObject>,
     ) -> CallToolResponse {
         let arguments = read(arguments);
+        if !audited::is_noted(self) {
+            return self.checked(means, arguments).await;
+        }
+        let noting = audited::begin(&means, self.name, &arguments);
+        noting.over(self.checked(means, arguments)).await
+    }
+
+    async fn checked(&self, means: Means, arguments: Value) -> CallToolResponse {
         if let Some(checker) = self.checker()
             && let Err(faults) = checker.check(&arguments)
         {
-            let theirs = control::misread(&means, self.name, &arguments, &faults);
+            let theirs = control::misread(self.name, &faults);
             let theirs = theirs.or_else(|| library::misread(self.name, &arguments, &faults));
             let ours = || reply::bad_arguments(self.name, &faults);
             return theirs.unwrap_or_else(ours).into();

@@ -1,6 +1,7 @@
 //! Tramline as a server, seen by a real client of each era.
 
 mod approvals;
+mod authority;
 mod control;
 mod debugging;
 mod direct;

@@ -1,6 +1,7 @@
 //! The API over a real engine: what is told, what is refused, whose runs are seen.
 #![allow(clippy::unwrap_used, reason = "a test speaks by panicking")]
 
+mod authority;
 mod brought;
 mod contract;
 mod editing;

@@ -1,5 +1,6 @@
 //! `tramline learn`: what was learnt from plans that ended well, shown and forgotten.
 
+use super::audited::Command;
 use super::{Common, Done, Exit, Stopped, output, runs};
 use clap::Subcommand;
 use serde_json::json;
@@ -28,6 +29,16 @@ enum LearnVerb {
         #[arg(long)]
         all: bool,
     },
+}
+
+impl Learn {
+    /// What is to be noted of the command.
+    pub(super) fn command(&self) -> Option<Command> {
+        match &self.verb {
+            LearnVerb::Forget { tool, .. } => Command::new("learn forget", tool),
+            LearnVerb::Show => None,
+        }
+    }
 }
 
 pub(super) async fn main(common: Common, verb: Learn) -> Done {

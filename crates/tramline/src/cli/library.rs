@@ -1,5 +1,6 @@
 //! `tramline library`: workflows saved under names, with every version they had.
 
+use super::audited::Command;
 use super::output::{self, span};
 use super::{Common, Done, Exit, Reach, Stopped, documents, frames, runs};
 use crate::config::read_document;
@@ -59,6 +60,23 @@ enum LibraryVerb {
         /// The folder; it is made where it is missing
         folder: PathBuf,
     },
+}
+
+impl Library {
+    /// What is to be noted of the command.
+    pub(super) fn command(&self) -> Option<Command> {
+        match &self.verb {
+            LibraryVerb::Save(saving) => Command::new("library save", [saving.file.display()]),
+            LibraryVerb::Rm { names } => Command::new("library rm", names),
+            LibraryVerb::Import(importing) => {
+                Command::new("library import", [importing.folder.display()])
+            }
+            LibraryVerb::List { .. }
+            | LibraryVerb::Show { .. }
+            | LibraryVerb::Versions { .. }
+            | LibraryVerb::Export { .. } => None,
+        }
+    }
 }
 
 /// Save a document's workflow.

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::time::Duration;
+use tramline_core::authority::AnswerChannel;
 use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, NodeIx, RunId, StepNo};
 use tramline_core::journal::{Entry, Event, Outcome, Pause};
@@ -129,8 +130,14 @@ impl Progress {
                 self.line(&format!("├─ {DIM}{by} set {breaks} breakpoints{DIM:#}"));
             }
             Event::Paused { pause } => self.asked(entry.seq, pause),
-            Event::Answered { answer, by, .. } => {
-                self.line(&format!("├─ {by} answered: {answer:?}"))
+            Event::Answered {
+                answer, by, via, ..
+            } => {
+                let how = match via.is_some_and(AnswerChannel::is_relayed) {
+                    true => " (relayed)",
+                    false => "",
+                };
+                self.line(&format!("├─ {by} answered{how}: {answer:?}"));
             }
             Event::Amended { patch, by } => {
                 self.line(&format!("├─ {by} added {} nodes", patch.nodes.len()));

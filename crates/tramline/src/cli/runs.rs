@@ -1,13 +1,13 @@
 //! `tramline runs`: the runs in the data directory, whichever process made them.
 
+use super::audited::{Command, DOOR};
 use super::origin::Again;
 use super::{Common, Done, Exit, Reach, Stopped, output};
 use crate::wire::{self, House};
 use clap::Subcommand;
-use tramline_core::authority::AnswerChannel;
 use tramline_core::ids::RunId;
+use tramline_engine::Engine;
 use tramline_engine::audit::Note;
-use tramline_engine::{Engine, Respondent};
 
 mod answer;
 mod compare;
@@ -16,10 +16,13 @@ mod fork;
 mod halt;
 mod list;
 mod past;
+mod person;
 mod prune;
 mod remove;
 pub(super) mod show;
 mod steer;
+
+pub(super) use person::{person, respondent};
 
 /// List runs, read them, steer them.
 #[derive(clap::Args)]
@@ -85,6 +88,30 @@ pub(super) async fn main(common: Common, verb: Runs) -> Done {
     }
 }
 
+impl Runs {
+    /// What is to be noted of the command.
+    pub(super) fn command(&self) -> Option<Command> {
+        match self.verb.as_ref()? {
+            RunsVerb::Watch(verb) => Command::new("runs watch", [verb.run()]),
+            RunsVerb::Pause(verb) => Command::new("runs pause", [verb.run()]),
+            RunsVerb::Step(again) => Command::new("runs step", [&again.run]),
+            RunsVerb::Fork(verb) => Command::new("runs fork", [verb.run()]),
+            RunsVerb::Rm(verb) => Command::new("runs rm", verb.runs()),
+            RunsVerb::Prune(_) => Command::new("runs prune", [""; 0]),
+            // These note themselves, with what was decided.
+            RunsVerb::Abort(_)
+            | RunsVerb::Answer(_)
+            | RunsVerb::Continue(_)
+            | RunsVerb::Replan(_)
+            | RunsVerb::Approve(_)
+            | RunsVerb::Reject(_) => None,
+            // The journal has who took the run over.
+            RunsVerb::Resume(_) => None,
+            RunsVerb::Show(_) | RunsVerb::Compare(_) => None,
+        }
+    }
+}
+
 /// The engine over the data directory, with no servers: for reading and for words.
 pub(super) fn open(common: &Common) -> Result<House, Stopped> {
     Ok(wire::open(&common.config(&Reach::default())?, &[])?)
@@ -98,11 +125,6 @@ pub(super) fn run_id(text: &str) -> Result<RunId, String> {
 /// Who we are in the journal: the person at this terminal.
 pub(super) fn myself() -> tramline_core::Str {
     std::env::var("USER").map_or_else(|_| "command line".into(), |user| user.into())
-}
-
-/// The same person, as somebody who answers.
-pub(super) fn respondent() -> Respondent {
-    Respondent::new(myself(), AnswerChannel::CommandLine)
 }
 
 fn done(common: &Common, run: &RunId, status: &str, words: &str) -> Exit {
@@ -122,17 +144,16 @@ async fn noting(
     why: Option<&str>,
     work: impl Future<Output = Result<&'static str, Stopped>>,
 ) -> Result<&'static str, Stopped> {
-    let came = work.await;
     let mut note = Note::new(command, myself().as_str());
+    note.door = Some(DOOR.to_owned());
     note.run = Some(run.to_string());
     note.why = why.map(str::to_owned);
-    match &came {
+    let complete = |note: &mut Note, came: &Result<&'static str, Stopped>| match came {
         Ok(how) => note.result = (*how).into(),
         Err(stopped) => {
             note.result = "refused".into();
             note.error = Some(stopped.message.clone());
         }
-    }
-    engine.note(note).await?;
-    came
+    };
+    engine.noting(note, work, complete).await?
 }

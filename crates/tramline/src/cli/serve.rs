@@ -31,7 +31,15 @@ const PRUNE_EVERY: Duration = Duration::from_secs(60 * 60);
 const EXCHANGES_MAX: usize = 256;
 
 /// Tells where the studio is, once that is known.
-pub(super) type Opened = Box<dyn FnOnce(SocketAddr)>;
+pub(super) type Opened = Box<dyn FnOnce(&Place)>;
+
+/// Where the studio is.
+pub(super) struct Place {
+    /// For everybody.
+    pub(super) url: String,
+    /// For the operator: whoever opens it there answers as a person.
+    pub(super) own: String,
+}
 
 /// Serve graphs as MCP tools.
 #[derive(clap::Args)]
@@ -86,6 +94,7 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
 pub(super) async fn serving(common: Common, verb: Serve, opened: Option<Opened>) -> Done {
     let mut config = common.config(&verb.reach)?;
     config.telemetry.prometheus |= verb.metrics;
+    let terminal = config.approvals.terminal;
     let http = callers(&verb)?;
     config.exchanges = if http.is_some() { EXCHANGES_MAX } else { 0 };
     let opening = Opening::begin(&config);
@@ -125,6 +134,9 @@ pub(super) async fn serving(common: Common, verb: Serve, opened: Option<Opened>)
         .map(|path| Origin::of(path, &config))
         .collect();
     origins.push(home.clone());
+    if let Some(required) = terminal {
+        house.engine.keep_terminal_rule(required).await?;
+    }
     recover(&house.engine, &origins).await?;
     let stop = CancellationToken::new();
     let signal = stop.clone();
@@ -151,7 +163,7 @@ pub(super) async fn serving(common: Common, verb: Serve, opened: Option<Opened>)
         None => Beside::default(),
         Some(_) => beside(&house, studio),
     };
-    serve(server, http, beside, opened, stop).await?;
+    serve(&house.engine, server, http, beside, opened, stop).await?;
     house.close().await;
     Ok(Exit::Done)
 }
@@ -193,12 +205,14 @@ fn callers(verb: &Serve) -> Result<Option<Http>, Stopped> {
         None => Vec::new(),
         Some(path) => read_tokens(path).map_err(Stopped::bad)?,
     };
-    let token = verb.token.clone();
-    Ok(Some(Http {
-        address,
-        token,
+    let http = Http {
+        token: verb.token.clone(),
         named,
-    }))
+        ..Http::at(address)
+    };
+    let http = http.with_studio_key();
+    http.map(Some)
+        .map_err(|fault| Stopped::bad(fault.to_string()))
 }
 
 /// Tokens are secrets too.
@@ -209,6 +223,9 @@ fn hide_tokens(settings: &Settings, http: Option<&Http>) -> Result<(), Stopped> 
         }
         if let Some(token) = &http.token {
             settings.also_hide("token", token)?;
+        }
+        if let Some(key) = &http.studio {
+            settings.also_hide("studio-key", key)?;
         }
     }
     Ok(())
@@ -259,6 +276,7 @@ fn studio(
 }
 
 async fn serve(
+    engine: &Engine,
     server: Server,
     http: Option<Http>,
     beside: Beside,
@@ -271,16 +289,21 @@ async fn serve(
             () = stop.cancelled() => Ok(()),
         };
     };
+    let key = http.studio.clone();
     let listening = server
         .listen_beside(http, beside, stop)
         .await
         .map_err(|fault| Stopped::bad(fault.to_string()))?;
     let address = listening.address;
+    let url = format!("http://{address}/studio");
+    engine.studio_at(url.clone());
+    let own = key.map_or_else(|| url.clone(), |key| format!("{url}#token={key}"));
+    let place = Place { url, own };
     match opened {
-        Some(opened) => opened(address),
+        Some(opened) => opened(&place),
         None => {
             output::say(&format!("serving at http://{address}/mcp"));
-            output::say(&format!("the studio is at http://{address}/studio"));
+            output::say(&format!("the studio is at {}", place.own));
         }
     }
     listening.serve().await.map_err(|error| Stopped {

@@ -1,5 +1,6 @@
 //! `tramline settings`: keys and secrets that documents and servers name and never hold.
 
+use super::audited::Command;
 use super::{Common, Done, Exit, Stopped, output, runs};
 use clap::Subcommand;
 use std::io::{IsTerminal as _, Read as _};
@@ -22,6 +23,17 @@ enum SettingsVerb {
     List,
     /// Forget a setting
     Rm(Key),
+}
+
+impl Settings {
+    /// What is to be noted of the command: names, never values.
+    pub(super) fn command(&self) -> Option<Command> {
+        match &self.verb {
+            SettingsVerb::Set(verb) => Command::new("settings set", [&verb.key]),
+            SettingsVerb::Rm(verb) => Command::new("settings rm", [&verb.key]),
+            SettingsVerb::Get(_) | SettingsVerb::List => None,
+        }
+    }
 }
 
 #[derive(clap::Args)]

@@ -1,6 +1,6 @@
 //! `tramline studio`: documents, runs and questions in a browser, served by this process alone.
 
-use super::serve::{self, Serve};
+use super::serve::{self, Place, Serve};
 use super::{Common, Done, Reach, output};
 use std::io::IsTerminal;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -50,14 +50,17 @@ pub(super) async fn main(common: Common, verb: Studio) -> Done {
         metrics: false,
         reach: verb.reach,
     };
-    let opened = move |address: SocketAddr| {
-        let url = format!("http://{address}/studio");
+    let opened = move |place: &Place| {
+        let Place { url, own } = place;
         match json {
-            true => output::line(&serde_json::json!({"status": "serving", "url": url})),
-            false => output::text_line(&format!("the studio is at {url}")),
+            true => {
+                let told = serde_json::json!({"status": "serving", "url": url, "own_url": own});
+                output::line(&told);
+            }
+            false => output::text_line(&format!("the studio is at {own}")),
         }
         if browser {
-            open(&url);
+            open(own);
         }
     };
     serve::serving(common, serve, Some(Box::new(opened))).await

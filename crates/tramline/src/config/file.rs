@@ -1,12 +1,14 @@
 //! The configuration file: what an operator says once instead of by flags, each flaw at its place.
 
-use super::{Control, ModelConfig, read_bounded};
+use super::{Approvals, Control, ModelConfig, read_bounded};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tramline_builtin::HostPattern;
 use tramline_core::Value;
+use tramline_core::authority::AgentAnswers;
 use tramline_core::flaw::{Code, Flaw, Severity};
 use tramline_core::formats::document::{self, At};
+use tramline_core::journal::Budget;
 use tramline_core::text::{milliseconds, nearest, shown};
 use tramline_engine::{Pattern, Policy, Quota, Rate, Retention};
 
@@ -19,8 +21,10 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 const DAY_MS: u64 = 86_400_000;
 
 /// The fields of the file.
-const FIELDS: [&str; 12] = [
+const FIELDS: [&str; 14] = [
     "policy",
+    "approvals",
+    "budget",
     "control",
     "quota",
     "retention",
@@ -39,6 +43,10 @@ const FIELDS: [&str; 12] = [
 pub struct File {
     /// What may not be called, and what only after a person agreed.
     pub policy: Policy,
+    /// Who may answer what a run asks.
+    pub approvals: Approvals,
+    /// What every run may use before a person is asked.
+    pub budget: Option<Budget>,
     /// How runs that agents bring are treated.
     pub control: Control,
     /// How much room all runs have.
@@ -96,6 +104,8 @@ impl File {
         }
         reader.unknown(root, "the file", &FIELDS);
         reader.policy(root, &mut file.policy);
+        reader.approvals(root, &mut file.approvals);
+        reader.budget(root, &mut file.budget);
         reader.control(root, &mut file.control);
         reader.quota(root, &mut file.quota);
         reader.retention(root, &mut file.retention);
@@ -242,6 +252,36 @@ impl Reader {
             for text in self.texts(at, key) {
                 patterns.extend(self.pattern(text));
             }
+        }
+    }
+
+    fn approvals(&mut self, root: At<'_>, approvals: &mut Approvals) {
+        let Some(at) = self.section(root, "approvals", &["agents", "terminal"]) else {
+            return;
+        };
+        if let Some(field) = given(at, "agents") {
+            let word = field.value.as_str();
+            let mut all = AgentAnswers::ALL.into_iter();
+            match all.find(|one| word == Some(one.word())) {
+                Some(agents) => approvals.agents = agents,
+                None => self.bad(field, "`agents` must be none, relay or all".to_owned()),
+            }
+        }
+        if let Some(field) = given(at, "terminal") {
+            match field.value.as_bool() {
+                Some(terminal) => approvals.terminal = Some(terminal),
+                None => self.wrong(field, "terminal", "true or false"),
+            }
+        }
+    }
+
+    fn budget(&mut self, root: At<'_>, budget: &mut Option<Budget>) {
+        let Some(at) = given(root, "budget") else {
+            return;
+        };
+        match Budget::read(at.value) {
+            Ok(read) => *budget = Some(read),
+            Err(wrong) => self.bad(at, wrong),
         }
     }
 

@@ -9,7 +9,10 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 /// Longer names are refused, in characters: they stand in journals.
 const NAME_CHARS_MAX: usize = 64;
 
-/// Reads lines of `name=token`; empty lines and those that begin with `#` say nothing.
+/// Behind a token, marks it as one that answers what the operator demands.
+const APPROVER: &str = "approver";
+
+/// Reads lines of `name=token` or `name=token approver`; empty lines and those that begin with `#` say nothing.
 pub fn read(path: &Path) -> Result<Vec<Named>, String> {
     let bytes = read_bounded(path, FILE_BYTES_MAX)?;
     let text = String::from_utf8(bytes).map_err(|_| format!("{} is not text", path.display()))?;
@@ -26,6 +29,15 @@ fn parse(text: &str) -> Result<Vec<Named>, (usize, &'static str)> {
         let wrong = |says| (at + 1, says);
         let (name, token) = line.split_once('=').ok_or(wrong("write name=token"))?;
         let (name, token) = (name.trim(), token.trim());
+        let (token, mark) = match token.split_once(char::is_whitespace) {
+            Some((token, mark)) => (token, Some(mark.trim())),
+            None => (token, None),
+        };
+        if mark.is_some_and(|mark| mark != APPROVER) {
+            return Err(wrong(
+                "behind a token stands nothing or `approver`; a token has no spaces",
+            ));
+        }
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '@');
         if name.is_empty() || name.len() > NAME_CHARS_MAX || !name.chars().all(plain) {
             return Err(wrong("a name has letters, digits and . _ - @, at most 64"));
@@ -44,6 +56,7 @@ fn parse(text: &str) -> Result<Vec<Named>, (usize, &'static str)> {
         all.push(Named {
             name: name.into(),
             token: token.to_owned(),
+            approver: mark.is_some(),
         });
     }
     if all.is_empty() {
@@ -64,6 +77,13 @@ mod tests {
             ("ann", "a1")
         );
         assert_eq!(read[1].token, "b=2");
+        assert!(!read[0].approver && !read[1].approver);
+        let marked = parse("ann=a1 approver\nbob = b2\tapprover \ncid=c3").unwrap();
+        let marks: Vec<_> = marked
+            .iter()
+            .map(|one| (one.token.as_str(), one.approver))
+            .collect();
+        assert_eq!(marks, [("a1", true), ("b2", true), ("c3", false)]);
         for (text, line) in [
             ("", 1),
             ("ann", 1),
@@ -71,6 +91,8 @@ mod tests {
             ("a=1\na=2", 2),
             ("a=1\nb=1", 2),
             ("a b=1", 1),
+            ("a=1 aprover", 1),
+            ("a=1 x approver", 1),
         ] {
             assert_eq!(parse(text).unwrap_err().0, line, "{text}");
         }

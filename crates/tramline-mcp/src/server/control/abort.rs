@@ -2,7 +2,6 @@
 
 use super::super::toolset::Means;
 use super::attend::{self, Came};
-use super::desk::Command;
 use super::wrong::Wrong;
 use super::{read, told};
 use rmcp::model::CallToolResponse;
@@ -10,8 +9,6 @@ use tramline_core::Value;
 
 pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResponse {
     let came = abort(&means, &arguments).await;
-    let command = Command::new("abort", &arguments).about(read::text(&arguments, "reason"));
-    means.shared.desk.note(&means, command, &came);
     attend::reply(came)
 }
 

@@ -2,7 +2,6 @@
 
 use super::super::toolset::Means;
 use super::attend::{self, Came};
-use super::desk::Command;
 use super::wrong::Wrong;
 use super::{intent, read};
 use rmcp::model::CallToolResponse;
@@ -11,9 +10,6 @@ use tramline_engine::{Loaded, over};
 
 pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResponse {
     let came = amend(&means, &arguments).await;
-    let wish = read::text(&arguments, "new_requirement");
-    let command = Command::new("replan", &arguments).about(wish);
-    means.shared.desk.note(&means, command, &came);
     attend::reply(came)
 }
 

@@ -1,22 +1,20 @@
 //! `approval_response`: a decision that a workflow waits for.
 
+use super::super::elsewhere;
 use super::super::toolset::Means;
-use super::super::underway::Underway;
+use super::super::underway::{Cancelled, Underway};
 use super::attend::{self, Came, attend, brought};
-use super::desk::Command;
 use super::read;
 use super::wrong::Wrong;
 use rmcp::model::CallToolResponse;
 use tramline_core::journal::{Answer, Budget, Pause};
 use tramline_core::{Value, question};
-use tramline_engine::{Said, over, stale};
+use tramline_engine::{Fault, PersonNeeded, Said, over, stale};
 
 const TOOL: &str = "approval_response";
 
 pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResponse {
     let came = respond(&means, &arguments).await;
-    let command = Command::new(TOOL, &arguments).about(read::text(&arguments, "feedback"));
-    means.shared.desk.note(&means, command, &came);
     attend::reply(came)
 }
 
@@ -42,8 +40,35 @@ async fn respond(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
         by: means.respondent(),
         why: why.map(str::to_owned),
     };
-    let underway = Underway::go_on(&means.engine, &run, vec![said]).await?;
+    let mut underway = match Underway::go_on(&means.engine, &run, vec![said]).await {
+        Err(Fault::PersonNeeded(needed)) if means.respondent().shows_forms => {
+            return by_form(means, *needed).await;
+        }
+        Err(Fault::PersonNeeded(needed)) => {
+            if !elsewhere::answered(means, &needed, arguments).await? {
+                return Err(Fault::PersonNeeded(needed).into());
+            }
+            Underway::take_up(&means.engine, &run.id).await?
+        }
+        gone_on => gone_on?,
+    };
+    underway.cancelled = Cancelled::GoesOn;
     attend(means, TOOL, underway).await
+}
+
+/// Puts a question that the agent may not answer to its client's user.
+async fn by_form(means: &Means, needed: PersonNeeded) -> Result<Came, Wrong> {
+    let mut underway = Underway::take_up(&means.engine, &needed.asked.run).await?;
+    underway.cancelled = Cancelled::GoesOn;
+    let came = attend(means, TOOL, underway).await?;
+    let asked = Value::from(needed.asked.to_string());
+    match &came {
+        // The user decided nothing, so nothing was answered.
+        Came::Stands(told) if told.get("checkpoint_id") == Some(&asked) => {
+            Err(Fault::PersonNeeded(Box::new(needed)).into())
+        }
+        Came::Stands(_) | Came::Asks(_) => Ok(came),
+    }
 }
 
 /// What was decided about a pause.

@@ -1,15 +1,10 @@
-//! What every control command passes: how many there may be, who waits, and the note of it.
+//! What every control command passes: how many there may be, and who waits.
 
-use super::super::toolset::Means;
-use super::attend::Came;
-use super::read;
 use super::wrong::{Code, Wrong};
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use tramline_core::Value;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use tramline_core::ids::RunId;
-use tramline_engine::audit::{Note, Notebook};
-use tramline_engine::{Engine, clock};
+use tramline_engine::clock;
 
 /// Beyond so many workflows, those whose pace is forgotten anyway are dropped.
 const PACED_MAX: usize = 10_000;
@@ -23,9 +18,6 @@ pub(in super::super) struct Desk {
     paces: Mutex<HashMap<RunId, i64>>,
     /// How many calls wait for each workflow.
     attended: Mutex<HashMap<RunId, usize>>,
-    engine: Engine,
-    /// Opened by the first note.
-    notebook: OnceLock<Notebook>,
 }
 
 /// A call that waits for a workflow, until dropped.
@@ -34,45 +26,17 @@ pub(super) struct Attending<'d> {
     run: RunId,
 }
 
-/// A command as it is noted.
-pub(super) struct Command {
-    name: &'static str,
-    run: Option<String>,
-    session: Option<String>,
-    why: Option<String>,
-}
-
-impl Command {
-    pub(super) fn new(name: &'static str, arguments: &Value) -> Self {
-        let text = |key| read::text(arguments, key).map(str::to_owned);
-        Self {
-            name,
-            run: text("workflow_id"),
-            session: text("session_id"),
-            why: None,
-        }
-    }
-
-    /// The same with why it was given.
-    pub(super) fn about(mut self, why: Option<&str>) -> Self {
-        self.why = why.map(str::to_owned);
-        self
-    }
-}
-
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Desk {
     /// A desk that lets so many commands a minute through for each workflow.
-    pub(in super::super) fn new(per_minute: u32, engine: Engine) -> Self {
+    pub(in super::super) fn new(per_minute: u32) -> Self {
         Self {
             per_minute: per_minute.max(1),
             paces: Mutex::default(),
             attended: Mutex::default(),
-            engine,
-            notebook: OnceLock::new(),
         }
     }
 
@@ -118,33 +82,6 @@ impl Desk {
     /// Whether a call waits for a workflow.
     pub(super) fn is_attended(&self, run: &RunId) -> bool {
         locked(&self.attended).contains_key(run)
-    }
-
-    fn write(&self, note: Note) {
-        let notebook = self.notebook.get_or_init(|| self.engine.notebook());
-        notebook.note(note);
-    }
-
-    /// Notes a command and what came of it.
-    pub(super) fn note(&self, means: &Means, command: Command, came: &Result<Came, Wrong>) {
-        let by = means.caller().by(&means.context);
-        let mut note = Note::new(command.name, by.as_str());
-        note.run = command.run;
-        note.session = command.session;
-        note.why = command.why;
-        match came {
-            Ok(Came::Stands(told)) => {
-                let text = |key| told.get(key).and_then(Value::as_str).map(str::to_owned);
-                note.run = note.run.or_else(|| text("workflow_id"));
-                note.result = text("status").unwrap_or_default();
-            }
-            Ok(Came::Asks(_)) => note.result = "asked".into(),
-            Err(wrong) => {
-                note.result = "refused".into();
-                note.error = Some(format!("{}: {}", wrong.code.name(), wrong.message));
-            }
-        }
-        self.write(note);
     }
 }
 

@@ -3,7 +3,6 @@
 use super::super::toolset::Means;
 use super::super::underway::{Cancelled, Underway};
 use super::attend::{self, Came, attend, brought};
-use super::desk::Command;
 use super::wrong::Wrong;
 use super::{intent, read};
 use rmcp::model::CallToolResponse;
@@ -17,8 +16,6 @@ const TOOL: &str = "execute_dag";
 
 pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResponse {
     let came = execute(&means, TOOL, &arguments).await;
-    let command = Command::new(TOOL, &arguments).about(read::text(&arguments, "intent"));
-    means.shared.desk.note(&means, command, &came);
     attend::reply(came)
 }
 

@@ -3,7 +3,6 @@
 use super::super::toolset::Means;
 use super::super::underway::{Cancelled, Underway};
 use super::attend::{self, Came, attend, brought};
-use super::desk::Command;
 use super::read;
 use super::told::{is_decision, point};
 use super::wrong::Wrong;
@@ -18,8 +17,6 @@ const TOOL: &str = "continue";
 
 pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResponse {
     let came = go_on(&means, &arguments).await;
-    let command = Command::new(TOOL, &arguments).about(read::text(&arguments, "reason"));
-    means.shared.desk.note(&means, command, &came);
     attend::reply(came)
 }
 

@@ -1,5 +1,6 @@
 //! Running under control: start with breakpoints, step, go on, pause, stop, answer.
 
+use super::super::elsewhere;
 use super::super::reply;
 use super::super::toolset::Means;
 use super::{run_id, standing};
@@ -62,6 +63,13 @@ pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResult {
     let said = engine.answer(&asked, answer, means.respondent(), why).await;
     let gone_on = match said {
         Ok(()) => driven(&means, &asked.run).await,
+        Err(Fault::PersonNeeded(needed)) => {
+            match elsewhere::answered(&means, &needed, &arguments).await {
+                Ok(true) => driven(&means, &asked.run).await,
+                Ok(false) => Err(Fault::PersonNeeded(needed)),
+                Err(fault) => Err(fault),
+            }
+        }
         Err(fault) => Err(fault),
     };
     match gone_on {

@@ -5,7 +5,6 @@ use crate::server::toolset::Means;
 use rmcp::model::CallToolResult;
 use tramline_core::{Map, Value};
 use tramline_engine::Settings;
-use tramline_engine::audit::Note;
 use tramline_engine::settings::{SettingsFault, Shown, Source, missing};
 
 pub(super) async fn set(means: Means, arguments: Value) -> CallToolResult {
@@ -17,14 +16,7 @@ pub(super) async fn set(means: Means, arguments: Value) -> CallToolResult {
     };
     let secret = arguments.get("secret").and_then(Value::as_bool);
     let (key, value) = (text("key"), text("value"));
-    let came = try_set(&means, key, value, secret.unwrap_or(true)).await;
-    let mut note = Note::new("settings_set", means.caller().by(&means.context).as_str());
-    note.why = Some(format!("key {key}"));
-    note.result = if came.is_ok() { "set" } else { "refused" }.into();
-    note.error = came.as_ref().err().map(|wrong| wrong.message.clone());
-    // What was done stands, whether it can be noted or not.
-    let _ = means.engine.note(note).await;
-    made(came)
+    made(try_set(&means, key, value, secret.unwrap_or(true)).await)
 }
 
 async fn try_set(

@@ -2,7 +2,7 @@
 
 use super::super::Stopped;
 use super::super::progress::Progress;
-use super::super::runs::{myself, respondent};
+use super::super::runs::{myself, person, respondent};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -227,9 +227,8 @@ impl Session {
             // Who gives an output wants to see what comes of it.
             self.set_stepping(true).await?;
         }
-        self.engine
-            .answer(&point, answer, respondent(), None)
-            .await?;
+        let by = person(&self.engine, &format!("an answer to {point}")).await?;
+        self.engine.answer(&point, answer, by, None).await?;
         self.left = !self.load().await?.run.pauses.is_empty();
         self.drive().await
     }

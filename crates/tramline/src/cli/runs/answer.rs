@@ -1,9 +1,10 @@
 //! `tramline runs answer`: what a run asks, answered from the command line.
 
 use super::super::{Common, Done, Stopped, input};
-use super::{done, noting, open, respondent};
+use super::{done, noting, open, person};
 use tramline_core::ids::Checkpoint;
 use tramline_core::journal::{Answer, Budget};
+use tramline_core::question;
 
 /// Answer what a run asks.
 #[derive(clap::Args)]
@@ -63,8 +64,12 @@ pub(super) async fn main(common: Common, verb: Answering) -> Done {
     let run = &verb.checkpoint.run;
     let engine = &house.engine;
     let work = async {
+        let asked = engine.load(run).await?.run;
+        let pause = asked.pauses.get(&verb.checkpoint.seq);
+        let says = pause.map(|pause| question::says(&asked.graph, pause));
+        let by = person(engine, &says.unwrap_or_default()).await?;
         engine
-            .answer(&verb.checkpoint, answer, respondent(), verb.why.clone())
+            .answer(&verb.checkpoint, answer, by, verb.why.clone())
             .await?;
         Ok("answered")
     };

@@ -1,7 +1,7 @@
 //! `tramline runs approve`, `reject` and `replan`: decisions and more tasks for a run that waits.
 
 use super::super::{Common, Done, Stopped, documents, input};
-use super::{done, myself, noting, open, respondent};
+use super::{done, myself, noting, open, person};
 use tramline_core::formats::{Elsewhere, Hint, json_dag};
 use tramline_core::ids::{Checkpoint, RunId};
 use tramline_core::journal::{Answer, Pause};
@@ -49,9 +49,8 @@ pub(super) async fn decide(common: Common, verb: Deciding, yes: bool) -> Done {
     let work = async {
         let (asked, pause) = question_of(&run, &verb.about)?;
         let answer = answer_to(&run, &asked, pause, yes)?;
-        engine
-            .answer(&asked, answer, respondent(), verb.why.clone())
-            .await?;
+        let by = person(&engine, &question::says(&run.graph, pause)).await?;
+        engine.answer(&asked, answer, by, verb.why.clone()).await?;
         Ok("answered")
     };
     let name = if yes { "approve" } else { "reject" };

@@ -28,6 +28,12 @@ pub(super) struct Forking {
     breaks: Breaks,
 }
 
+impl Forking {
+    pub(super) fn run(&self) -> &RunId {
+        &self.again.run
+    }
+}
+
 pub(super) async fn main(common: Common, verb: Forking) -> Done {
     let (at, of) = verb.at.clone().unwrap_or((At::Event(1), None));
     if of.as_ref().is_some_and(|run| *run != verb.again.run) {

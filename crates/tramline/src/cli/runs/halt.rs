@@ -23,12 +23,24 @@ pub(super) struct Watching {
     clear: bool,
 }
 
+impl Watching {
+    pub(super) fn run(&self) -> &RunId {
+        &self.run
+    }
+}
+
 /// Let a run halt before its next step.
 #[derive(clap::Args)]
 pub(super) struct Pausing {
     /// Which run
     #[arg(value_name = "RUN", value_parser = super::run_id)]
     run: RunId,
+}
+
+impl Pausing {
+    pub(super) fn run(&self) -> &RunId {
+        &self.run
+    }
 }
 
 pub(super) async fn watch(common: Common, verb: Watching) -> Done {

@@ -20,6 +20,12 @@ pub(super) struct Remove {
     force: bool,
 }
 
+impl Remove {
+    pub(super) fn runs(&self) -> &[RunId] {
+        &self.runs
+    }
+}
+
 /// So many are removed in one go.
 const BATCH: usize = 1_000;
 

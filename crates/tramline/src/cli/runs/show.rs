@@ -67,7 +67,10 @@ pub(in super::super) fn show(loaded: &Loaded, json: bool, most: usize) {
     for asked in &trace.pauses {
         let about = asked.node.as_deref().unwrap_or("the run");
         let answer = match (&asked.answer, &asked.by) {
-            (Some(answer), Some(note)) => format!("{answer} by {}", note.by),
+            (Some(answer), Some(note)) => match note.via {
+                Some(via) if via.is_relayed() => format!("{answer} by {} (relayed)", note.by),
+                _ => format!("{answer} by {}", note.by),
+            },
             _ => "waits for an answer".to_owned(),
         };
         output::text_line(&format!(

@@ -14,6 +14,7 @@ async fn listen(place: &Place) -> (SocketAddr, DropGuard) {
     let named = |name: &str| Named {
         name: name.into(),
         token: format!("{name}-secret"),
+        approver: false,
     };
     let http = Http {
         token: Some("own".into()),

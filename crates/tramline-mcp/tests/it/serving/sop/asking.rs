@@ -142,15 +142,20 @@ async fn whom_a_client_cannot_reach_agrees_elsewhere_also_after_a_restart() {
 }
 
 #[tokio::test]
-async fn approval_response_makes_the_call_and_the_conversation_knows() {
+async fn the_agent_does_not_confirm_for_the_person_and_the_conversation_knows_who_did() {
     let place = Place::default();
     let (engine, server) = place.serve();
     let client = connect(&server, Era::Modern).await;
     let id = at_the_till(&client).await;
     let asked = asked(&say(&client, "sop_call", sell(4)).await);
     let yes = json!({"workflow_id": asked.run.as_str(), "checkpoint_id": asked.to_string(), "approved": true});
-    let done = say(&client, "approval_response", yes).await;
-    assert_eq!(done["status"], "complete", "{done}");
+    let refused = say(&client, "approval_response", yes).await;
+    assert_eq!(refused["error"]["data"]["reason"], "confirm", "{refused}");
+    assert_eq!(place.sold(), 0);
+    let said = engine.approve(&asked, true, "ann".into(), None);
+    said.await.unwrap();
+    let driven = engine.resume(&asked.run).await.unwrap();
+    driven.ended().await.unwrap();
     assert_eq!(place.sold(), 1);
     // The agent asks for the result of what was made meanwhile; that is not another call.
     assert_eq!(say(&client, "sop_call", sell(4)).await, json!({"sum": 4}));

@@ -1,0 +1,173 @@
+//! Who may answer over HTTP: the run's own token relays, people answer everything, all of it is noted.
+
+use crate::support::{api, asked, waiting};
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
+use http_body_util::BodyExt;
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+use tower::ServiceExt;
+use tramline_core::Value;
+use tramline_core::authority::AnswerChannel;
+use tramline_engine::seams::Hints;
+use tramline_engine::testing::{FakeTools, MemoryStore};
+use tramline_engine::{Engine, Options, Owner, Pattern, Policy, Respondent};
+
+/// An engine whose policy asks about the only tool.
+fn strict() -> Engine {
+    let hints = Hints {
+        read_only: Some(true),
+        ..Hints::default()
+    };
+    let tools = FakeTools::new().tool("t", "look", hints, |arguments: Value| async {
+        Ok(arguments)
+    });
+    let options = Options {
+        policy: Policy {
+            ask: vec![Pattern::parse("t:*").unwrap()],
+            deny: Vec::new(),
+        },
+        ..Options::default()
+    };
+    Engine::new(Arc::new(MemoryStore::new()), Arc::new(tools), options)
+}
+
+/// A request of a person whom the door has let in.
+async fn by_person(
+    routes: &Router,
+    (method, path): (&str, &str),
+    body: Json,
+    channel: AnswerChannel,
+) -> (StatusCode, Json) {
+    let text = body.to_string();
+    let mut request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("host", "127.0.0.1")
+        .header("content-type", "application/json")
+        .header("content-length", text.len())
+        .body(Body::from(text))
+        .unwrap();
+    request.extensions_mut().insert(Owner(Some("boss".into())));
+    request
+        .extensions_mut()
+        .insert(Respondent::new("boss", channel));
+    let response = routes.clone().oneshot(request).await.unwrap();
+    let status = response.status();
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    (status, serde_json::from_slice(&bytes).unwrap_or_default())
+}
+
+#[tokio::test]
+async fn the_runs_own_token_does_not_answer_the_policy_and_people_do() {
+    for channel in [AnswerChannel::Approver, AnswerChannel::Studio] {
+        let engine = strict();
+        let routes = api(&engine);
+        let (run, point) = waiting(&engine, Some("ann")).await;
+        let path = format!("/api/approvals/{point}");
+        let ann = Owner(Some("ann".into()));
+        for answer in ["proceed", "reject"] {
+            let answer = Some(json!({"answer": answer}));
+            let (status, told) = asked(&routes, &path, answer, ann.clone()).await;
+            assert_eq!(
+                (status, told["error"]["kind"].as_str()),
+                (StatusCode::FORBIDDEN, Some("person_needed"))
+            );
+            let says = told["error"]["message"].as_str().unwrap();
+            assert!(
+                says.contains(&format!("tramline runs approve {point}")),
+                "{says}"
+            );
+        }
+        // What steers a run does not get past the question either.
+        for what in ["continue", "step"] {
+            let path = format!("/api/runs/{run}/{what}");
+            asked(&routes, &path, Some(json!({})), ann.clone()).await;
+        }
+        assert!(
+            engine
+                .load(&run.parse().unwrap())
+                .await
+                .unwrap()
+                .run
+                .is_paused()
+        );
+        // A person sees what other callers' runs ask, reads them, answers, and does not end them.
+        let (_, listed) = by_person(&routes, ("GET", "/api/approvals"), json!({}), channel).await;
+        assert_eq!(listed["approvals"][0]["checkpoint_id"], point, "{listed}");
+        let one = format!("/api/runs/{run}");
+        assert_eq!(
+            by_person(&routes, ("GET", &one), json!({}), channel)
+                .await
+                .0,
+            StatusCode::OK
+        );
+        let end = format!("/api/runs/{run}/abort");
+        let ended = by_person(&routes, ("POST", &end), json!({}), channel).await;
+        assert_eq!(ended.0, StatusCode::NOT_FOUND);
+        let yes = json!({"answer": "proceed", "why": "fine"});
+        let (status, told) = by_person(&routes, ("POST", &path), yes, channel).await;
+        assert_eq!(status, StatusCode::OK, "{told}");
+    }
+}
+
+#[tokio::test]
+async fn every_request_that_changes_something_is_noted_before_its_reply() {
+    let engine = strict();
+    let routes = api(&engine);
+    let (run, point) = waiting(&engine, Some("ann")).await;
+    let ann = Owner(Some("ann".into()));
+    let answer = format!("/api/approvals/{point}");
+    let steer = |what: &str| format!("/api/runs/{run}/{what}");
+    for (path, body, command, result) in [
+        (
+            answer.clone(),
+            json!({"answer": "proceed", "why": "now"}),
+            "answer",
+            "refused",
+        ),
+        (steer("pause"), json!({}), "pause", "paused"),
+        (steer("abort"), json!({"why": "enough"}), "abort", "aborted"),
+        (steer("abort"), json!({}), "abort", "refused"),
+        (
+            "/api/tools/none/runs".into(),
+            json!({"input": {}}),
+            "run",
+            "refused",
+        ),
+    ] {
+        let before = engine.notes(0, None).await.unwrap().len();
+        asked(&routes, &path, Some(body.clone()), ann.clone()).await;
+        let notes = engine.notes(0, None).await.unwrap();
+        assert_eq!(notes.len(), before + 1, "{path}");
+        let note = notes.last().unwrap();
+        assert_eq!(
+            (
+                &note["command"],
+                &note["result"],
+                &note["door"],
+                &note["by"]
+            ),
+            (
+                &json!(command),
+                &json!(result),
+                &json!("http"),
+                &json!("ann")
+            ),
+            "{note}"
+        );
+        if command != "run" {
+            assert_eq!(note["run_id"], run, "{note}");
+        }
+    }
+    let notes = engine.notes(0, None).await.unwrap();
+    assert_eq!(notes[0]["why"], "now");
+    assert_eq!(notes[0]["decisions"][0]["reason"], "policy");
+    // What only computes or reads leaves nothing.
+    let before = notes.len();
+    let text = json!({"text": "a"});
+    asked(&routes, "/api/check", Some(text), ann.clone()).await;
+    asked(&routes, "/api/runs", None, ann).await;
+    assert_eq!(engine.notes(0, None).await.unwrap().len(), before);
+}
