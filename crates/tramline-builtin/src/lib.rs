@@ -10,6 +10,7 @@ use std::sync::Arc;
 use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
+use tramline_core::question::FileChange;
 use tramline_core::text::nearest;
 use tramline_engine::seams::{Call, Exchange, Hints, Listing, Model, Source, Tool, Tools};
 
@@ -17,6 +18,7 @@ mod arguments;
 mod files;
 mod http;
 mod llm;
+mod preview;
 mod relocate;
 mod roots;
 mod shell;
@@ -109,6 +111,10 @@ impl Tools for Builtin {
             print: None,
             tools: Some(Arc::new(self.tools.values().cloned().collect())),
         }]
+    }
+
+    async fn preview(&self, name: &ToolName, arguments: &Value) -> Option<FileChange> {
+        preview::preview(&self.roots, &name.tool, arguments).await
     }
 
     fn exchange(&self, _: &ToolName, _: &str) -> Option<Exchange> {

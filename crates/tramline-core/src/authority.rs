@@ -268,6 +268,8 @@ pub enum Refusal {
     UseForm,
     /// The operator says that agents answer nothing (`approvals.agents: none`).
     AgentsOff,
+    /// The answer changes the arguments of a call, which only people do.
+    PersonEdits,
 }
 
 impl Refusal {
@@ -281,6 +283,7 @@ impl Refusal {
             Self::AgentsOff => {
                 "the operator lets agents answer nothing here (`approvals.agents: none`)"
             }
+            Self::PersonEdits => "only a person may change the arguments of a call",
         }
     }
 }

@@ -16,6 +16,7 @@ mod budget;
 mod content;
 mod guided;
 mod lines;
+mod proposed;
 mod words;
 
 pub use begin::{Break, Fork, Item, Parent, Policy, Started, Watch};
@@ -29,6 +30,7 @@ pub use lines::{
     Beginning, EVENT_BYTES_MAX, TooLarge, Unreadable, decode, decode_beginning, encode,
     encode_named, skip_lines,
 };
+pub use proposed::{Annotations, ProposedBatch, ProposedCall};
 pub use words::{Answer, Outcome, Pause};
 
 /// One event with its place and time.

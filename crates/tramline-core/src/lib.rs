@@ -6,6 +6,7 @@
 pub mod authority;
 pub mod compare;
 mod cycles;
+pub mod difference;
 pub mod explained;
 pub mod failure;
 pub mod flaw;

@@ -3,8 +3,8 @@
 use crate::authority::ApprovalSource;
 use crate::failure::{Failure, FailureKind};
 use crate::ids::{NodeIx, StepNo};
-use crate::journal::{Item, Outcome, Pause, Policy, Spent};
-use crate::run::{Approval, Run, Stage, Token};
+use crate::journal::{Item, Outcome, Pause, Policy, ProposedCall, Spent};
+use crate::run::{Approval, Open, Run, Stage, Token};
 use crate::workflow::{Action, Limits};
 
 mod budget;
@@ -75,6 +75,7 @@ pub fn next(run: &Run, allowance: &Allowance<'_>) -> Next {
                 return Next::Ask(Pause::InDoubt {
                     step,
                     node: open.node,
+                    call: in_doubt(run, open),
                 });
             }
             Stage::Again if room.free > 0 && room.call() => {
@@ -106,6 +107,15 @@ pub fn next(run: &Run, allowance: &Allowance<'_>) -> Next {
         }),
         Policy::Eager | Policy::Layered => Next::Finish(quiet(run)),
     }
+}
+
+/// The call that nobody knows the end of.
+fn in_doubt(run: &Run, open: &Open) -> Option<Box<ProposedCall>> {
+    let Action::Call { tool, .. } = &run.graph.node(open.node).action else {
+        return None;
+    };
+    let call = ProposedCall::new(tool.clone(), open.arguments.clone());
+    Some(Box::new(call))
 }
 
 /// Adds what steps that are spread have to do.
@@ -159,6 +169,7 @@ fn enter(
                     node: token.node,
                     reason: reason.clone(),
                     source: Some(node.approval_source.unwrap_or(ApprovalSource::Document)),
+                    call: None,
                 });
             }
             // Items are counted one by one.

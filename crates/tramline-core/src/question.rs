@@ -3,8 +3,19 @@
 use crate::authority::{BudgetSource, approval_source};
 use crate::graph::Graph;
 use crate::ids::{Checkpoint, RunId, Seq};
+use crate::journal::Entry;
 use crate::journal::{Budget, Pause};
+use crate::run::Run;
 use tramline_expr::{Map, Value};
+
+mod call;
+mod change;
+mod context;
+mod lines;
+
+pub use call::{Extent, annotated, at, fixed_fields, is_editable};
+pub use change::FileChange;
+pub use lines::lines;
 
 /// A question in a sentence.
 pub fn says(graph: &Graph, pause: &Pause) -> String {
@@ -93,5 +104,29 @@ pub fn value(graph: &Graph, run: &RunId, seq: Seq, pause: &Pause) -> Value {
     told.insert("message", says(graph, pause).into());
     let options = options(pause).iter().map(|option| Value::from(*option));
     told.insert("options", Value::array(options));
+    if let Some(call) = call(pause, Extent::Bounded) {
+        told.insert("call", call);
+    }
+    told.into()
+}
+
+/// The call that a question is about, as data; nothing if it is about none.
+pub fn call(pause: &Pause, extent: Extent) -> Option<Value> {
+    let proposed = pause.call()?;
+    Some(call::value(pause, proposed, extent))
+}
+
+/// A question with everything that its journal knows about it: also who wants the run, and what was
+/// done so far.
+pub fn detailed(run: &Run, entries: &[Entry], seq: Seq, pause: &Pause, extent: Extent) -> Value {
+    let mut told = match value(&run.graph, &run.id, seq, pause) {
+        Value::Object(map) => (*map).clone(),
+        other => return other,
+    };
+    if let Some(call) = call(pause, extent) {
+        told.insert("call", call);
+    }
+    told.insert("requested", context::requested(run));
+    told.insert("done", context::done(run, entries));
     told.into()
 }

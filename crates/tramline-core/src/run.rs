@@ -5,7 +5,7 @@
 
 use crate::graph::{Graph, Problem};
 use crate::ids::{NodeIx, RunId, Seq, StepNo};
-use crate::journal::{Budget, Entry, Event, Item, Outcome, Pause, Started};
+use crate::journal::{Budget, Entry, Event, Item, Outcome, Pause, ProposedCall, Started};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -75,6 +75,8 @@ pub struct Run {
     pub(crate) watching: Option<Box<Watching>>,
     /// Outputs that somebody gave for visits that are about to begin.
     pub(crate) given: Vec<(NodeIx, Value)>,
+    /// Calls that somebody agreed to and that are about to be made, by the place of the question.
+    pub(crate) agreed: BTreeMap<Seq, Box<ProposedCall>>,
     /// Tokens that somebody was asked about, by the place of the question.
     asked: BTreeMap<Seq, Token>,
     /// The question about its budget that stands: until it is answered nothing begins.
@@ -196,6 +198,7 @@ impl Run {
             spreads: BTreeMap::new(),
             watching,
             given: Vec::new(),
+            agreed: BTreeMap::new(),
             asked: BTreeMap::new(),
             stalled: None,
             active: Active::since(at_ms),
@@ -328,6 +331,14 @@ impl Run {
     /// The nodes that are about to be entered.
     pub fn ready(&self) -> impl Iterator<Item = NodeIx> + '_ {
         self.flow.ready.iter().map(|token| token.node)
+    }
+
+    /// The visit of a node that nobody has agreed to yet, if one is about to begin.
+    pub fn unapproved(&self, node: NodeIx) -> Option<Token> {
+        let mut ready = self.flow.ready.iter();
+        ready
+            .find(|token| token.node == node && token.leave.approval == Approval::None)
+            .copied()
     }
 
     /// The visit before the one that is asked about, that comes next, or that would.

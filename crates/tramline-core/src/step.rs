@@ -3,17 +3,19 @@
 use crate::failure::{Failure, FailureKind};
 use crate::graph::{Compiled, Filler};
 use crate::ids::ToolName;
-use crate::journal::Item;
+use crate::journal::{Item, ProposedCall};
 use crate::run::{Run, Token};
 use crate::scope::{Moment, View};
-use crate::workflow::Action;
+use crate::workflow::{Action, Each};
 use std::cell::Cell;
 use tramline_expr::{ExprError, Limits, Map, Str, Value};
 
 mod halt;
+mod propose;
 mod wait;
 
 pub use halt::{halts, repeats};
+pub use propose::propose;
 use wait::wait;
 
 /// What there is to do about a step.
@@ -62,6 +64,9 @@ pub fn work(run: &Run, token: &Token, moment: Moment, limits: &Limits) -> Work {
     {
         return done(output.clone());
     }
+    if let Some(call) = run.agreed.get(&token.leave.agreed) {
+        return agreed(call);
+    }
     match (&node.action, run.graph.compiled(token.node)) {
         (Action::Entry, _) => done(run.started.input.clone()),
         (Action::Exit, _) => done(run.history.before(token.from, 1).unwrap_or_default()),
@@ -107,10 +112,28 @@ pub fn work(run: &Run, token: &Token, moment: Moment, limits: &Limits) -> Work {
     }
 }
 
+/// What somebody agreed to is done as it was shown, whatever has changed since.
+fn agreed(call: &ProposedCall) -> Work {
+    let tool = call.tool.clone();
+    match &call.batch {
+        None => Work::Call {
+            tool,
+            arguments: call.arguments.clone(),
+        },
+        Some(batch) => Work::Spread {
+            tool,
+            items: batch.items.clone(),
+        },
+    }
+}
+
 /// The arguments of the call for one item of a step that is spread.
 pub fn item(run: &Run, item: Item, moment: Moment, limits: &Limits) -> Result<Value, Failure> {
     let gone = || Failure::new(FailureKind::Expression, "the step is not spread any more");
     let spread = run.spreads.get(&item.step).ok_or_else(gone)?;
+    if let Some(agreed) = spread.agreed.get(item.index as usize) {
+        return Ok(agreed.clone());
+    }
     let node = run.graph.node(spread.node);
     let (Compiled::Each(_, filler), Some(each)) = (run.graph.compiled(spread.node), &node.each)
     else {
@@ -126,12 +149,23 @@ pub fn item(run: &Run, item: Item, moment: Moment, limits: &Limits) -> Result<Va
         .items
         .as_array()
         .and_then(|all| all.get(item.index as usize));
+    let one = one.cloned().unwrap_or_default();
+    fill(
+        filler,
+        &view,
+        Some(&variables(each, one, item.index)),
+        limits,
+    )
+    .map(Option::unwrap_or_default)
+    .map_err(|(source, error)| expression_failure(&node.id, &source, &error))
+}
+
+/// What the arguments of one item's call can name.
+fn variables(each: &Each, item: Value, index: u32) -> Map {
     let mut variables = Map::with_capacity(2);
-    variables.insert(each.name.clone(), one.cloned().unwrap_or_default());
-    variables.insert("index", item.index.into());
-    fill(filler, &view, Some(&variables), limits)
-        .map(Option::unwrap_or_default)
-        .map_err(|(source, error)| expression_failure(&node.id, &source, &error))
+    variables.insert(each.name.clone(), item);
+    variables.insert("index", index.into());
+    variables
 }
 
 fn spread(id: &str, tool: &ToolName, items: Option<Value>) -> Work {

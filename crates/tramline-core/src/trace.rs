@@ -162,6 +162,14 @@ pub struct Asked {
     /// `operator` or `caller` for a budget.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<&'static str>,
+    /// The call that waited for an answer, whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
+    pub call: Option<Value>,
+    /// The arguments that the person who answered put in place of those that were asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
+    pub edited_arguments: Option<Value>,
     /// What was said: `proceed`, `reject`, `retry` or `skip`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<&'static str>,

@@ -9,7 +9,7 @@ use crate::engine::{Called, Inner};
 use crate::fault::Fault;
 use crate::ledger::Ledger;
 use crate::seams::{AppendError, Tool};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
@@ -29,6 +29,7 @@ mod calls;
 mod finish;
 mod overtaken;
 mod policy;
+mod proposal;
 mod spread;
 mod standing;
 mod time;
@@ -57,6 +58,8 @@ enum Came {
     Rested(StepNo),
     /// A server was asked about a tool.
     Found(NodeIx, Result<Arc<Tool>, Failure>),
+    /// A server was asked about a tool before a person is.
+    LookedUp(NodeIx),
 }
 
 /// Why a driver woke up.
@@ -85,6 +88,8 @@ pub(crate) struct Driver {
     /// Further attempts that are due and wait for the run's budget.
     put_off: Vec<StepNo>,
     unfound: HashMap<NodeIx, Failure>,
+    /// Nodes whose tool was looked up before somebody was asked about its call.
+    looked_up: HashSet<NodeIx>,
     deadline: Option<Pin<Box<Sleep>>>,
     stopping: bool,
     /// Since when recorded events wait to be sent.
@@ -131,6 +136,7 @@ impl Driver {
             preparing: Vec::new(),
             put_off: Vec::new(),
             unfound: HashMap::new(),
+            looked_up: HashSet::new(),
             deadline: None,
             stopping: false,
         }
@@ -195,7 +201,7 @@ impl Driver {
                         self.begin(due)?;
                     }
                 }
-                Next::Ask(pause) => self.ask(self.under_policy(pause))?,
+                Next::Ask(pause) => self.ask_next(pause)?,
                 Next::Finish(outcome) => self.finish(outcome)?,
                 Next::Wait => return Ok(true),
             }
@@ -260,7 +266,7 @@ impl Driver {
                     return Ok(());
                 };
                 if step::repeats(&self.run, token) {
-                    return self.ask(Pause::Effect { node });
+                    return self.propose(Pause::Effect { node, call: None }, token);
                 }
                 let event = Event::StepStarted {
                     step,
@@ -281,7 +287,7 @@ impl Driver {
                     return Ok(());
                 }
                 if step::repeats(&self.run, token) {
-                    return self.ask(Pause::Effect { node });
+                    return self.propose(Pause::Effect { node, call: None }, token);
                 }
                 Event::Spread { step, node, items }
             }

@@ -29,6 +29,7 @@ use tramline_core::journal::{Answer, Entry, Event, Outcome, Parent, Started};
 use tramline_core::run::Run;
 use tramline_core::trace::Trace;
 
+mod asked;
 mod authority;
 mod child;
 mod close;
@@ -37,6 +38,7 @@ mod debug;
 mod discreet;
 mod documents;
 mod driving;
+mod editing;
 mod expiry;
 mod follow;
 mod fork;
@@ -281,7 +283,20 @@ impl Engine {
         by: Respondent,
         why: Option<String>,
     ) -> Result<(), Fault> {
-        let (answer, why) = self.discreet_answer(answer, why).await;
+        let said = Said {
+            pause: asked.seq,
+            answer,
+            by,
+            why,
+        };
+        let said = self.checked_said(&asked.run, vec![said]).await?;
+        let mut said = self.discreet_said(said).await;
+        let Some(Said {
+            answer, by, why, ..
+        }) = said.pop()
+        else {
+            return Ok(());
+        };
         let mut decision = None;
         let came = self.put_answer(asked, &answer, &by, &why, |run| {
             decision = Decision::about(run, asked, &answer);

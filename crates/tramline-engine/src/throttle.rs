@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
+use tramline_core::question::FileChange;
 
 /// How often tools that fit a pattern may be called, all of them together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,6 +85,10 @@ impl Tools for Throttle {
 
     async fn ask(&self, server: &str) -> Option<Listed> {
         self.tools.ask(server).await
+    }
+
+    async fn preview(&self, name: &ToolName, arguments: &Value) -> Option<FileChange> {
+        self.tools.preview(name, arguments).await
     }
 
     fn exchange(&self, name: &ToolName, key: &str) -> Option<Exchange> {

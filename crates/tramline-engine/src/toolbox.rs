@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tramline_core::failure::Failure;
 use tramline_core::ids::ToolName;
+use tramline_core::question::FileChange;
 use tramline_core::{Str, Value};
 
 /// Tools of several origins. Names that nobody claimed go to the last resort.
@@ -61,6 +62,10 @@ impl Tools for Toolbox {
     async fn ask(&self, server: &str) -> Option<Listed> {
         let tools = self.named.get(server).unwrap_or(&self.rest);
         tools.ask(server).await
+    }
+
+    async fn preview(&self, name: &ToolName, arguments: &Value) -> Option<FileChange> {
+        self.of(name).preview(name, arguments).await
     }
 
     fn exchange(&self, name: &ToolName, key: &str) -> Option<Exchange> {

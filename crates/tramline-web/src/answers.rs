@@ -24,6 +24,8 @@ pub(crate) struct Given {
     output: Told,
     /// With `extend`: what is added. As much again where nothing is said.
     budget: Option<Told>,
+    /// With `proceed`: all of the arguments, where a person has changed them.
+    arguments: Option<Told>,
     why: Option<String>,
     by: Option<String>,
 }
@@ -95,10 +97,7 @@ async fn settle(
 ) -> Result<Told, Wrong> {
     let run = told::load(&desk.engine, owner, &asked.run).await?.run;
     let Some(pause) = run.pauses.get(&asked.seq) else {
-        return Err(match run.outcome {
-            Some(_) => tramline_engine::over(&run).into(),
-            None => tramline_engine::stale(&run, asked.seq).into(),
-        });
+        return Err(told::answered_already(&run, asked.seq));
     };
     let said = Said {
         pause: asked.seq,
@@ -123,8 +122,18 @@ fn read(given: &Given, pause: &Pause) -> Result<Answer, Wrong> {
             "`{word}` is no answer to it; it takes {fits}"
         )));
     }
+    if given.arguments.is_some() && word != "proceed" {
+        return Err(Wrong::request(
+            "`arguments` go with the answer `proceed` only",
+        ));
+    }
     Ok(match word {
-        "proceed" => Answer::Proceed,
+        "proceed" => match &given.arguments {
+            Some(arguments) => Answer::ProceedWith {
+                arguments: arguments.clone().into(),
+            },
+            None => Answer::Proceed,
+        },
         "retry" => Answer::Retry,
         "skip" => Answer::Skip {
             output: given.output.clone().into(),

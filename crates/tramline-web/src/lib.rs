@@ -133,5 +133,8 @@ fn routes() -> Router<Desk> {
         )
         .route("/api/compare", get(past::compare))
         .route("/api/approvals", get(approvals::list))
-        .route("/api/approvals/{checkpoint}", post(answers::answer))
+        .route(
+            "/api/approvals/{checkpoint}",
+            get(approvals::one).post(answers::answer),
+        )
 }

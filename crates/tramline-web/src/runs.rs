@@ -108,7 +108,10 @@ pub(crate) async fn one(
         return Ok(Json(told));
     }
     let loaded = told::load(&desk.engine, &owner, &run).await?;
-    Ok(Json(told::whole(&loaded)))
+    let mut told = told::whole(&loaded);
+    let questions = desk.engine.questions(&loaded).await;
+    told["questions"] = questions.iter().map(told::plain).collect();
+    Ok(Json(told))
 }
 
 /// The moment that is asked for.

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value as Told, json};
 use tramline_core::flaw::Flaw;
-use tramline_core::ids::{BadId, RunId};
+use tramline_core::ids::{BadId, RunId, Seq};
 use tramline_core::journal::{Break, Budget, Outcome, Watch};
 use tramline_core::navigate::Walk;
 use tramline_core::run::Run;
@@ -242,6 +242,14 @@ pub(crate) fn guided(walk: &Walk) -> Told {
         "breakpoints": [],
         "stepping": false,
     })
+}
+
+/// Why what a run does not ask any more cannot be answered.
+pub(crate) fn answered_already(run: &Run, asked: Seq) -> Wrong {
+    match run.outcome {
+        Some(_) => tramline_engine::over(run).into(),
+        None => tramline_engine::stale(run, asked).into(),
+    }
 }
 
 /// What a run asks.

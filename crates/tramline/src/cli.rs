@@ -32,6 +32,7 @@ mod origin;
 mod output;
 mod probe;
 mod progress;
+mod prompt;
 mod registry;
 mod replay;
 mod report;

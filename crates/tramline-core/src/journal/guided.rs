@@ -229,6 +229,9 @@ pub struct ToolAnswered {
     /// Who decided about it, where a person was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Str>,
+    /// What it was called with, where the person who agreed has changed that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited_arguments: Option<Value>,
 }
 
 /// Something that was asked for and not done.

@@ -1,6 +1,6 @@
 //! What a run asks, what is answered, and how it ends.
 
-use super::{Budget, Spent};
+use super::{Budget, ProposedCall, Spent};
 use crate::authority::{ApprovalSource, BudgetSource};
 use crate::failure::Failure;
 use crate::ids::{NodeIx, RunId, StepNo};
@@ -24,6 +24,9 @@ pub enum Pause {
         /// Who demands it; journals of earlier versions do not say.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source: Option<ApprovalSource>,
+        /// The call that waits for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<Box<ProposedCall>>,
     },
     /// A call left and nobody knows whether it arrived.
     InDoubt {
@@ -31,6 +34,9 @@ pub enum Pause {
         step: StepNo,
         /// Where.
         node: NodeIx,
+        /// The call.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<Box<ProposedCall>>,
     },
     /// Somebody wanted the run to halt before a node.
     Break {
@@ -43,6 +49,9 @@ pub enum Pause {
     Effect {
         /// Which node.
         node: NodeIx,
+        /// The call that waits for an answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<Box<ProposedCall>>,
     },
     /// A run that this one is waiting for waits itself.
     Child {
@@ -75,8 +84,20 @@ impl Pause {
             Self::Approval { node, .. }
             | Self::InDoubt { node, .. }
             | Self::Break { node, .. }
-            | Self::Effect { node }
+            | Self::Effect { node, .. }
             | Self::Child { node, .. } => Some(*node),
+        }
+    }
+
+    /// The call it is about, if it is about one that is known.
+    pub fn call(&self) -> Option<&ProposedCall> {
+        match self {
+            Self::Approval { call, .. }
+            | Self::Effect { call, .. }
+            | Self::InDoubt { call, .. } => call.as_deref(),
+            Self::Layer { .. } | Self::Break { .. } | Self::Child { .. } | Self::Budget { .. } => {
+                None
+            }
         }
     }
 
@@ -99,6 +120,11 @@ impl Pause {
 pub enum Answer {
     /// Go on: run the next layer, enter the node.
     Proceed,
+    /// Go on, but call with these arguments instead of those that were shown.
+    ProceedWith {
+        /// All of the arguments.
+        arguments: Value,
+    },
     /// No: the run ends as rejected.
     Reject,
     /// Call again, knowing that it may be the second time.

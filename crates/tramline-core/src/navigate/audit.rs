@@ -318,6 +318,7 @@ impl Held {
             output: output.clone(),
             failure,
             by: None,
+            edited_arguments: None,
         })))
     }
 }

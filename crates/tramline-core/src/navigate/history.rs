@@ -105,6 +105,11 @@ impl History {
             return;
         };
         let made = Arc::make_mut(&mut self.made);
+        // Where a person has changed the arguments, those count.
+        if answered.edited_arguments.is_some() {
+            self.bytes += called.arguments.to_json().len();
+            made[place].arguments = called.arguments.clone();
+        }
         match &answered.failure {
             None => {
                 let bytes = self.bytes + answered.output.to_json().len();
@@ -122,6 +127,11 @@ impl History {
             Some(failure) if has_unknown_effect(failure) => made[place].state = State::Unknown,
             Some(_) => made[place].state = State::Failed,
         }
+    }
+
+    /// Leaves a call out.
+    pub(super) fn forget(&mut self, call: u32) {
+        Arc::make_mut(&mut self.made).retain(|it| it.call != call);
     }
 
     /// A call by its number.

@@ -243,7 +243,10 @@ impl Walk {
 
     fn answered(&mut self, answered: &ToolAnswered) -> Result<(), &'static str> {
         let called = self.open.remove(&answered.call);
-        let called = called.ok_or("it answers no call")?;
+        let mut called = called.ok_or("it answers no call")?;
+        if let Some(edited) = &answered.edited_arguments {
+            called.arguments = edited.clone();
+        }
         self.history.answered(&called, answered);
         if answered.failure.is_none() {
             let mut names = vec![Str::from(called.tool.to_string())];
@@ -255,6 +258,15 @@ impl Walk {
             self.called.push((called.tool, !called.is_other));
         }
         Ok(())
+    }
+
+    /// The conversation as if a call that waits had not been wanted: for checking it again with other
+    /// arguments, where it must not count beside itself.
+    pub fn without_call(&self, call: u32) -> Self {
+        let mut walk = self.clone();
+        walk.open.remove(&call);
+        walk.history.forget(call);
+        walk
     }
 
     /// The calls about which a person is asked, with the runs in which that is done.

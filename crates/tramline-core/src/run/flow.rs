@@ -1,7 +1,7 @@
 //! Where a run's tokens are: what is ready, what a join still waits for, what can never come.
 
 use crate::graph::Graph;
-use crate::ids::NodeIx;
+use crate::ids::{NodeIx, Seq};
 use std::collections::VecDeque;
 
 /// A token that is about to enter a node.
@@ -45,6 +45,8 @@ pub(crate) struct Leave {
     pub(crate) effect: bool,
     /// Its output is given; see [`Run::given`](super::Run).
     pub(crate) given: bool,
+    /// The question whose recorded call is the one to make, or 0; see [`Run::agreed`](super::Run).
+    pub(crate) agreed: Seq,
 }
 
 /// How a node that waits for all stands.
@@ -116,6 +118,20 @@ impl Flow {
                 let at = self.ready.iter().position(|token| token.node == node)?;
                 self.ready.remove(at)
             }
+        }
+    }
+
+    /// Takes the first token at `node` that fits, or else the first one there.
+    pub(crate) fn take_fitting(
+        &mut self,
+        node: NodeIx,
+        fits: impl Fn(&Leave) -> bool,
+    ) -> Option<Token> {
+        let mut ready = self.ready.iter();
+        match ready.position(|token| token.node == node && fits(&token.leave)) {
+            Some(at) => self.ready.remove(at),
+            // Journals of earlier versions asked about a token again that was agreed to before.
+            None => self.take(node),
         }
     }
 

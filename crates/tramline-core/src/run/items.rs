@@ -14,6 +14,8 @@ use tramline_expr::Value;
 pub(crate) struct Spread {
     pub(crate) node: NodeIx,
     pub(crate) items: Value,
+    /// The arguments of the first calls, where somebody has agreed to them.
+    pub(crate) agreed: Vec<Value>,
     /// The visit that its token came from.
     pub(crate) from: Option<u32>,
     /// What was agreed to before it began.
@@ -55,10 +57,12 @@ impl Run {
             return Err("what a step is spread over must be a list".into());
         };
         self.next_step(step, node)?;
+        let agreed = self.agreed_batch(node);
         let token = self.take(node)?;
         let spread = Spread {
             node,
             items: items.clone(),
+            agreed,
             from: token.from,
             approval: token.leave.approval,
             begun: 0,
@@ -68,6 +72,14 @@ impl Run {
         };
         self.spreads.insert(step, spread);
         Ok(())
+    }
+
+    /// The arguments that somebody agreed to for the next visit of a node.
+    fn agreed_batch(&self, node: NodeIx) -> Vec<Value> {
+        let next = self.flow.ready.iter().find(|token| token.node == node);
+        let call = next.and_then(|token| self.agreed.get(&token.leave.agreed));
+        let batch = call.and_then(|call| call.batch.as_ref());
+        batch.map_or_else(Vec::new, |batch| batch.arguments.clone())
     }
 
     fn spread_of(&mut self, item: journal::Item) -> Result<&mut Spread, String> {

@@ -45,17 +45,25 @@ impl Run {
 
     /// Takes the token that is about to enter a node.
     pub(super) fn take(&mut self, node: NodeIx) -> Result<Token, String> {
-        let token = self
-            .flow
-            .take(node)
-            .ok_or_else(|| format!("nothing is about to enter `{}`", self.graph.node(node).id))?;
+        let token = self.flow.take(node);
+        let token = token.ok_or_else(|| self.nothing_enters(node))?;
         self.layer.left = self.layer.left.saturating_sub(1);
+        self.forget_given(&token);
+        self.agreed.remove(&token.leave.agreed);
+        Ok(token)
+    }
+
+    /// Forgets an output that was given for a visit whose token is taken.
+    pub(super) fn forget_given(&mut self, token: &Token) {
         if token.leave.given
-            && let Some(at) = self.given.iter().position(|(at, _)| *at == node)
+            && let Some(at) = self.given.iter().position(|(at, _)| *at == token.node)
         {
             self.given.remove(at);
         }
-        Ok(token)
+    }
+
+    pub(super) fn nothing_enters(&self, node: NodeIx) -> String {
+        format!("nothing is about to enter `{}`", self.graph.node(node).id)
     }
 
     pub(super) fn step_started(&mut self, event: &Event) -> Result<(), String> {

@@ -4,10 +4,11 @@ use super::flow::{Flow, Leave};
 use super::{Approval, Layer, Run, Stage, Token};
 use crate::authority::{AnswerChannel, Reason};
 use crate::graph::Patch;
-use crate::ids::Seq;
-use crate::journal::{Answer, Entry, Event, Fork, Outcome, Pause, Policy};
+use crate::ids::{NodeIx, Seq};
+use crate::journal::{Answer, Entry, Event, Fork, Outcome, Pause, Policy, ProposedCall};
 use crate::question;
 use std::sync::Arc;
+use tramline_expr::Value;
 
 impl Run {
     pub(super) fn taken_over(&mut self) {
@@ -31,15 +32,33 @@ impl Run {
         match pause {
             Pause::Layer { .. } => {}
             Pause::Budget { .. } => self.stalled = Some(entry.seq),
-            Pause::Approval { node, .. } | Pause::Break { node, .. } | Pause::Effect { node } => {
-                let token = self.take(*node)?;
-                self.asked.insert(entry.seq, token);
+            Pause::Approval { node, .. } => {
+                self.held(entry.seq, *node, |leave| leave.approval != Approval::Full)?
             }
+            Pause::Break { node, .. } => self.held(entry.seq, *node, |leave| !leave.passed)?,
+            Pause::Effect { node, .. } => self.held(entry.seq, *node, |leave| !leave.effect)?,
             Pause::InDoubt { step, .. } | Pause::Child { step, .. } => {
                 self.open_step(*step)?.stage = Stage::Doubted;
             }
         }
         self.pauses.insert(entry.seq, pause.clone());
+        Ok(())
+    }
+
+    /// Holds a token back until somebody answers.
+    fn held(
+        &mut self,
+        seq: Seq,
+        node: NodeIx,
+        fits: impl Fn(&Leave) -> bool,
+    ) -> Result<(), String> {
+        let token = self
+            .flow
+            .take_fitting(node, fits)
+            .ok_or_else(|| self.nothing_enters(node))?;
+        self.layer.left = self.layer.left.saturating_sub(1);
+        self.forget_given(&token);
+        self.asked.insert(seq, token);
         Ok(())
     }
 
@@ -55,11 +74,11 @@ impl Run {
             return Ok(());
         };
         let pause = *pause;
-        let Some(asked) = self.pauses.remove(&pause) else {
+        let Some(mut asked) = self.pauses.remove(&pause) else {
             return Err(format!("no question stands at {pause}"));
         };
         let approval = self.approval_by(entry.seq, &asked, *via);
-        match (&asked, answer) {
+        match (&mut asked, answer) {
             (_, Answer::Reject) => {
                 self.verdict = Some(Outcome::Rejected {
                     node: asked.node(),
@@ -68,7 +87,7 @@ impl Run {
             }
             (Pause::Layer { index }, Answer::Proceed) => {
                 self.layer = Layer {
-                    index: index + 1,
+                    index: *index + 1,
                     left: self.flow.ready.len(),
                 };
             }
@@ -78,16 +97,34 @@ impl Run {
                 self.extend(*source, budget);
                 self.stalled = None;
             }
-            (Pause::Approval { .. }, Answer::Proceed) => {
-                self.let_go(pause, |leave| leave.approval = approval);
+            (Pause::Approval { call, .. }, Answer::Proceed) => {
+                self.agree(pause, call.take(), |leave| leave.approval = approval);
+            }
+            (
+                Pause::Approval {
+                    call: Some(call), ..
+                },
+                Answer::ProceedWith { arguments },
+            ) if call.batch.is_none() => {
+                let call = edited(call, arguments);
+                self.agree(pause, Some(call), |leave| leave.approval = approval);
             }
             (Pause::Break { .. }, Answer::Proceed) => {
                 self.let_go(pause, |leave| leave.passed = true);
             }
-            (Pause::Effect { .. }, Answer::Proceed) => {
-                self.let_go(pause, |leave| leave.effect = true);
+            (Pause::Effect { call, .. }, Answer::Proceed) => {
+                self.agree(pause, call.take(), |leave| leave.effect = true);
             }
-            (Pause::Break { node, .. } | Pause::Effect { node }, Answer::Skip { output }) => {
+            (
+                Pause::Effect {
+                    call: Some(call), ..
+                },
+                Answer::ProceedWith { arguments },
+            ) if call.batch.is_none() => {
+                let call = edited(call, arguments);
+                self.agree(pause, Some(call), |leave| leave.effect = true);
+            }
+            (Pause::Break { node, .. } | Pause::Effect { node, .. }, Answer::Skip { output }) => {
                 self.given.push((*node, output.clone()));
                 self.let_go(pause, |leave| (leave.passed, leave.given) = (true, true));
             }
@@ -95,13 +132,14 @@ impl Run {
                 self.open_step(*step)?.stage = Stage::Again;
             }
             (
-                Pause::InDoubt { step, node } | Pause::Child { step, node, .. },
+                Pause::InDoubt { step, node, .. } | Pause::Child { step, node, .. },
                 Answer::Skip { output },
             ) => match self.enter(*step, *node)? {
                 Some(item) => self.item_done(item, output.clone())?,
                 None => self.step_ended(*node, None, output.clone()),
             },
-            (
+            (_, Answer::ProceedWith { .. })
+            | (
                 Pause::Layer { .. } | Pause::Approval { .. },
                 Answer::Retry | Answer::Skip { .. } | Answer::Extend { .. },
             )
@@ -136,6 +174,25 @@ impl Run {
             true => Approval::Full,
             false => Approval::Relayed,
         }
+    }
+
+    /// Gives a token back that waited for an answer, with the call that was agreed to.
+    fn agree(
+        &mut self,
+        pause: Seq,
+        call: Option<Box<ProposedCall>>,
+        change: impl FnOnce(&mut Leave),
+    ) {
+        let before = self.asked.get(&pause).map_or(0, |token| token.leave.agreed);
+        if call.is_some() {
+            self.agreed.remove(&before);
+        }
+        let place = if call.is_some() { pause } else { before };
+        self.agreed.extend(call.map(|call| (pause, call)));
+        self.let_go(pause, |leave| {
+            change(leave);
+            leave.agreed = place;
+        });
     }
 
     /// Gives a token that waited for an answer back, with what was said about it.
@@ -202,6 +259,14 @@ impl Run {
         self.graph = graph;
         Ok(())
     }
+}
+
+/// A call with other arguments.
+fn edited(call: &ProposedCall, arguments: &Value) -> Box<ProposedCall> {
+    Box::new(ProposedCall {
+        arguments: arguments.clone(),
+        ..call.clone()
+    })
 }
 
 /// Why an answer is none to what was asked.

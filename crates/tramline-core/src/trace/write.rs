@@ -5,6 +5,7 @@ use crate::authority::{BudgetSource, approval_source};
 use crate::graph::Graph;
 use crate::ids::{Checkpoint, NodeIx, RunId, Seq, StepNo};
 use crate::journal::{Answer, Entry, Event, Pause};
+use crate::question::{self, Extent};
 use crate::run::failure_value;
 use std::collections::BTreeMap;
 use tramline_expr::Value;
@@ -226,6 +227,8 @@ impl Writer<'_> {
             layer_index: None,
             reason: None,
             source: None,
+            call: question::call(pause, Extent::Whole),
+            edited_arguments: None,
             answer: None,
             by: None,
         };
@@ -275,8 +278,11 @@ impl Writer<'_> {
             return;
         };
         asked.by = Some(note);
+        if let Answer::ProceedWith { arguments } = answer {
+            asked.edited_arguments = Some(arguments.clone());
+        }
         asked.answer = Some(match answer {
-            Answer::Proceed => "proceed",
+            Answer::Proceed | Answer::ProceedWith { .. } => "proceed",
             Answer::Reject => "reject",
             Answer::Retry => "retry",
             Answer::Skip { .. } => "skip",

@@ -197,6 +197,7 @@ impl Told {
                 output: Value::from_json(output).unwrap(),
                 failure: None,
                 by: None,
+                edited_arguments: None,
             };
             let events = vec![Event::ToolAnswered(Box::new(answered))];
             self.record(&Turn {

@@ -35,6 +35,8 @@ pub(crate) struct Decision {
     node: Option<String>,
     tool: Option<ToolName>,
     arguments: Option<Value>,
+    /// What the person who answered put in place of the arguments.
+    edited: Option<Value>,
     why: Option<String>,
     refused: Option<String>,
 }
@@ -42,12 +44,21 @@ pub(crate) struct Decision {
 /// An answer as users say it.
 fn word(answer: &Answer) -> &'static str {
     match answer {
-        Answer::Proceed => "proceed",
+        Answer::Proceed | Answer::ProceedWith { .. } => "proceed",
         Answer::Reject => "reject",
         Answer::Retry => "retry",
         Answer::Skip { .. } => "skip",
         Answer::Extend { .. } => "extend",
     }
+}
+
+/// The arguments of the call that a question is about: a list of them for a batch.
+fn proposed(pause: &Pause) -> Option<Value> {
+    let call = pause.call()?;
+    Some(match &call.batch {
+        None => call.arguments.clone(),
+        Some(batch) => batch.arguments.clone().into(),
+    })
 }
 
 impl Decision {
@@ -83,7 +94,13 @@ impl Decision {
             by: String::new(),
             node: node.map(|node| node.id.to_string()),
             tool,
-            arguments: open.map(|open| open.arguments.clone()).or(literal),
+            arguments: proposed(pause)
+                .or_else(|| open.map(|open| open.arguments.clone()))
+                .or(literal),
+            edited: match answer {
+                Answer::ProceedWith { arguments } => Some(arguments.clone()),
+                _ => None,
+            },
             why: None,
             refused: None,
         })
@@ -119,8 +136,13 @@ impl Decision {
         text("node", self.node.clone());
         text("tool", self.tool.as_ref().map(ToString::to_string));
         text("refused", self.refused.clone());
-        if let Some(arguments) = &self.arguments {
-            told.insert("arguments".into(), engine.audited(arguments));
+        for (key, value) in [
+            ("arguments", &self.arguments),
+            ("edited_arguments", &self.edited),
+        ] {
+            if let Some(value) = value {
+                told.insert(key.into(), engine.audited(value));
+            }
         }
         told.into()
     }

@@ -54,7 +54,7 @@ impl Driver {
         None
     }
 
-    fn timeout(&self, node: NodeIx) -> Duration {
+    pub(super) fn timeout(&self, node: NodeIx) -> Duration {
         self.run
             .graph
             .node(node)
@@ -189,7 +189,7 @@ impl Driver {
     }
 
     /// Whether a tool is a workflow that is run here as a run of its own.
-    fn is_workflow(&self, tool: &ToolName) -> bool {
+    pub(super) fn is_workflow(&self, tool: &ToolName) -> bool {
         tool.server == WORKFLOW_SERVER && self.inner.runs_workflows()
     }
 
@@ -254,6 +254,11 @@ impl Driver {
                 if let Err(failure) = found {
                     self.unfound.insert(node, failure);
                 }
+                Ok(())
+            }
+            Came::LookedUp(node) => {
+                self.preparing.retain(|at| *at != node);
+                self.looked_up.insert(node);
                 Ok(())
             }
             Came::Rested(step) => self.rested(step),

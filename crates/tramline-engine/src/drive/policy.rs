@@ -13,7 +13,7 @@ use tramline_core::run::{Approval, Token};
 use tramline_core::workflow::Action;
 
 /// What stands before a call.
-enum Gate {
+pub(super) enum Gate {
     /// Nothing.
     Open,
     /// A person must agree: who demands it, and why.
@@ -24,7 +24,7 @@ enum Gate {
 
 impl Driver {
     /// What stands before a call of a tool, as far as its hints are known.
-    fn gate(&self, tool: &ToolName, approval: Approval) -> Gate {
+    pub(super) fn gate(&self, tool: &ToolName, approval: Approval) -> Gate {
         match self.inner.options.policy.verdict(tool) {
             Verdict::Deny(pattern) => {
                 let message = format!("policy denies {tool} (`{pattern}`); the operator sets it");
@@ -53,6 +53,7 @@ impl Driver {
             node,
             reason,
             source: Some(ApprovalSource::Document | ApprovalSource::Destructive) | None,
+            ..
         } = &pause
         else {
             return pause;
@@ -67,6 +68,7 @@ impl Driver {
             node: *node,
             reason: format!("{reason}; {}", policy_asks(tool, pattern)).into(),
             source: Some(ApprovalSource::Policy),
+            call: None,
         }
     }
 
@@ -94,11 +96,13 @@ impl Driver {
         match self.gate(tool, token.approval()) {
             Gate::Open => Ok(false),
             Gate::Ask(source, reason) => {
-                self.ask(Pause::Approval {
+                let pause = Pause::Approval {
                     node,
                     reason,
                     source: Some(source),
-                })?;
+                    call: None,
+                };
+                self.propose(pause, token)?;
                 Ok(true)
             }
             Gate::Shut(failure) => {

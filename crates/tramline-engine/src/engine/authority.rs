@@ -92,7 +92,7 @@ impl fmt::Display for PersonNeeded {
         write!(f, "{asked} was not answered: {}; ", refusal.says())?;
         match refusal {
             Refusal::UseForm => write!(f, "a person can also answer with `{command}`")?,
-            Refusal::PersonOnly | Refusal::AgentsOff => {
+            Refusal::PersonOnly | Refusal::AgentsOff | Refusal::PersonEdits => {
                 write!(f, "a person answers with `{command}`")?;
             }
         }
@@ -114,7 +114,11 @@ impl Inner {
     ) -> Result<(), Fault> {
         let reason = self.reason(run, pause, answer);
         let agents = self.options.approvals.agents;
-        let ruled = may_answer(reason, by.channel, agents, by.shows_forms);
+        let edits = matches!(answer, Answer::ProceedWith { .. });
+        let ruled = match edits && by.channel.is_relayed() {
+            true => Err(Refusal::PersonEdits),
+            false => may_answer(reason, by.channel, agents, by.shows_forms),
+        };
         ruled.map_err(|refusal| {
             let asked = Checkpoint {
                 run: run.id.clone(),

@@ -48,9 +48,12 @@ impl Engine {
             Answer::Skip { output } => Answer::Skip {
                 output: settings.redact(output),
             },
-            other @ (Answer::Proceed | Answer::Reject | Answer::Retry | Answer::Extend { .. }) => {
-                other
-            }
+            // Edited arguments were refused if they hold one.
+            other @ (Answer::Proceed
+            | Answer::ProceedWith { .. }
+            | Answer::Reject
+            | Answer::Retry
+            | Answer::Extend { .. }) => other,
         };
         (answer, why)
     }

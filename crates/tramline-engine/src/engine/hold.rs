@@ -266,6 +266,7 @@ impl Engine {
     ///
     /// Nothing that may not be repeated happens before the answers are durable.
     pub async fn go_on_with(&self, id: &RunId, said: Vec<Said>) -> Result<Option<Handle>, Fault> {
+        let said = self.checked_said(id, said).await?;
         let said = self.discreet_said(said).await;
         match self.seat_soon(id).await {
             Ok(seat) => match self.heard_answers(id, &said).await? {

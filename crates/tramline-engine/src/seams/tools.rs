@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tramline_core::failure::Failure;
 use tramline_core::ids::ToolName;
+use tramline_core::question::FileChange;
 use tramline_core::upstream::Upstream;
 use tramline_core::{Str, Value};
 
@@ -38,6 +39,12 @@ pub trait Tools: Send + Sync + 'static {
     /// server; never waits longer than the time-out. A failure whose data says `sent: false` is
     /// known never to have left, so the call may be made again whatever it does.
     async fn call(&self, call: Call) -> Result<Value, Failure>;
+
+    /// What a call would change in a file, without making it. Nothing where that cannot be told.
+    async fn preview(&self, name: &ToolName, arguments: &Value) -> Option<FileChange> {
+        let _ = (name, arguments);
+        None
+    }
 
     /// What went over the wire for the call with this key, as far as that is still known. Nothing
     /// where nothing goes over a wire.

@@ -4,9 +4,10 @@ use super::Settings;
 use crate::seams::{Call, Exchange, Listed, Listing, Source, Tool, Tools};
 use async_trait::async_trait;
 use std::sync::Arc;
-use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
+use tramline_core::question::FileChange;
+use tramline_core::{Str, Value};
 
 /// Tools, and what may not come out of them.
 pub(crate) struct Discreet {
@@ -68,6 +69,17 @@ impl Tools for Discreet {
         }
         let listed = self.tools.ask(server).await?;
         Some(listed.map_err(|failure| self.settings.redact_failure(failure)))
+    }
+
+    async fn preview(&self, name: &ToolName, arguments: &Value) -> Option<FileChange> {
+        self.ready().await.ok()?;
+        let mut change = self.tools.preview(name, arguments).await?;
+        let redact = |text: &Str| Str::from(self.settings.redact_text(text).into_owned());
+        change.path = redact(&change.path);
+        for text in [&mut change.from, &mut change.diff, &mut change.note] {
+            *text = text.as_ref().map(redact);
+        }
+        Some(change)
     }
 
     fn exchange(&self, name: &ToolName, key: &str) -> Option<Exchange> {

@@ -23,6 +23,7 @@ mod learning;
 mod loops;
 mod overtaken;
 mod policy;
+mod proposals;
 mod quotas;
 mod retention;
 mod settings;

@@ -10,15 +10,15 @@ use super::seal::{self, State};
 use super::underway::{self, Cancelled, Underway};
 use super::{Shared, reply};
 use rmcp::model::{
-    CallToolResponse, ClientResult, ElicitRequest, ElicitResult, InputRequest, InputRequests,
-    InputRequiredResult, InputResponses, ServerRequest,
+    CallToolResponse, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, InputRequest,
+    InputRequests, InputRequiredResult, InputResponses, ServerRequest,
 };
 use rmcp::service::{PeerRequestOptions, RequestContext, RoleServer, ServiceError};
 use std::time::Duration;
 use tramline_core::authority::AnswerChannel;
-use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId, Seq};
 use tramline_core::journal::{Event, Pause};
+use tramline_core::question::Extent;
 use tramline_engine::{Engine, Fault, Loaded, Respondent};
 
 /// A client is waited for so long; the run waits on, and can be answered by the other ways.
@@ -79,14 +79,16 @@ pub(super) fn shows_urls(context: &RequestContext<RoleServer>) -> bool {
 }
 
 /// The questions of a run as a client is asked them.
-pub(super) fn requests<'p>(
-    graph: &Graph,
+pub(super) async fn requests(
+    engine: &Engine,
     run: &RunId,
-    pauses: impl IntoIterator<Item = (&'p Seq, &'p Pause)>,
+    asked: impl Fn(Seq) -> bool,
 ) -> Result<InputRequests, Fault> {
+    let loaded = engine.load(run).await?;
     let mut requests = InputRequests::new();
-    for (seq, pause) in pauses.into_iter().take(ASKED_MAX) {
-        let form = question::form(graph, run, pause).map_err(unshowable)?;
+    let pauses = loaded.run.pauses.iter().filter(|(seq, _)| asked(**seq));
+    for (seq, pause) in pauses.take(ASKED_MAX) {
+        let form = form(engine, &loaded, *seq, pause).await?;
         let request = InputRequest::Elicitation(ElicitRequest::new(form));
         let asked = Checkpoint {
             run: run.clone(),
@@ -95,6 +97,18 @@ pub(super) fn requests<'p>(
         requests.insert(asked.to_string(), request);
     }
     Ok(requests)
+}
+
+/// A question as a form that shows everything about it.
+async fn form(
+    engine: &Engine,
+    loaded: &Loaded,
+    seq: Seq,
+    pause: &Pause,
+) -> Result<ElicitRequestParams, Fault> {
+    let asked = engine.question(loaded, seq, pause, Extent::Bounded).await;
+    let shown = question::Shown { asked, pause };
+    question::form(&loaded.run.graph, &loaded.run.id, &shown).map_err(unshowable)
 }
 
 /// Asks the caller what its run asks, if it can be asked.
@@ -141,13 +155,13 @@ async fn carry(
     underway: &Underway,
     pauses: &[(Seq, Pause)],
 ) -> Result<Next, Fault> {
-    let Underway { run, graph, .. } = underway;
+    let run = &underway.run;
     let pauses = &pauses[..pauses.len().min(ASKED_MAX)];
     let state = State {
         run: run.clone(),
         asked: pauses.iter().map(|(seq, _)| *seq).collect(),
     };
-    let requests = requests(graph, run, pauses.iter().map(|(seq, pause)| (seq, pause)))?;
+    let requests = requests(&shared.engine, run, |seq| state.asked.contains(&seq)).await?;
     let sealed = seal::seal(shared.engine.store(), tool, &state).await?;
     let carried = InputRequiredResult::new(Some(requests), Some(sealed));
     Ok(Next::Reply(Box::new(carried.into())))
@@ -218,7 +232,9 @@ async fn elicit(
 ) -> Result<Option<Next>, Fault> {
     let engine = &shared.engine;
     let asked = point(underway, *seq);
-    let form = question::form(&underway.graph, &underway.run, pause).map_err(unshowable)?;
+    let loaded = engine.load(&underway.run).await?;
+    let form = form(engine, &loaded, *seq, pause).await?;
+    drop(loaded);
     let request = ServerRequest::ElicitRequest(ElicitRequest::new(form));
     let options = PeerRequestOptions::no_options();
     let sent = context

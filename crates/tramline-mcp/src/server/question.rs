@@ -65,23 +65,69 @@ fn takes(pause: &Pause, word: &str) -> bool {
     ways(pause).iter().any(|(way, _)| *way == word)
 }
 
+/// A form's text is cut after so many bytes: clients show it in a small window.
+const MESSAGE_BYTES_MAX: usize = 8 << 10;
+/// Arguments that take more bytes are not put into the form to be edited.
+const EDITED_BYTES_MAX: usize = 4 << 10;
+
+/// A question as a client shows it: what is known about it as data, and the pause itself.
+pub(super) struct Shown<'p> {
+    /// The question with its call, who wants it, and what was done so far.
+    pub(super) asked: Value,
+    /// The pause.
+    pub(super) pause: &'p Pause,
+}
+
 /// The question in words, with what would be called.
-fn words(graph: &Graph, run: &RunId, pause: &Pause) -> String {
+fn words(graph: &Graph, run: &RunId, shown: &Shown<'_>) -> String {
+    let Shown { asked, pause } = shown;
     let says = question::says(graph, pause);
     let action = pause.node().map(|node| &graph.node(node).action);
     let called = match action {
         Some(Action::Call { tool, .. }) => format!(", a call of {tool}"),
         _ => String::new(),
     };
-    format!("`{}`{called}: {says} ({run})", graph.workflow.name)
+    let mut message = format!("`{}`{called}: {says} ({run})", graph.workflow.name);
+    for line in question::lines(asked) {
+        message.push('\n');
+        message.push_str(&line);
+    }
+    if message.len() > MESSAGE_BYTES_MAX {
+        message.truncate(message.floor_char_boundary(MESSAGE_BYTES_MAX));
+        message.push_str(&format!(
+            "…\n(cut; `tramline runs show {run} --full` shows all of it)"
+        ));
+    }
+    message
+}
+
+/// The field in which a person can change the arguments, where that is possible.
+fn arguments_field(shown: &Shown<'_>) -> Option<serde_json::Value> {
+    let call = shown
+        .pause
+        .call()
+        .filter(|_| question::is_editable(shown.pause))?;
+    let arguments = match &call.arguments {
+        Value::Null => "{}".to_owned(),
+        other => other.to_json(),
+    };
+    if arguments.len() > EDITED_BYTES_MAX {
+        return None;
+    }
+    Some(json!({
+        "type": "string", "title": "Arguments",
+        "description": "What the tool is called with, as JSON. Change it to call with something else",
+        "default": arguments,
+    }))
 }
 
 /// The form for a pause.
 pub(super) fn form(
     graph: &Graph,
     run: &RunId,
-    pause: &Pause,
+    shown: &Shown<'_>,
 ) -> Result<ElicitRequestParams, serde_json::Error> {
+    let pause = shown.pause;
     let ways = ways(pause);
     let words_of: Vec<_> = ways.iter().map(|(word, _)| *word).collect();
     let titles: Vec<_> = ways.iter().map(|(_, title)| *title).collect();
@@ -97,6 +143,9 @@ pub(super) fn form(
         });
         fields.insert("result".into(), result);
     }
+    if let Some(arguments) = arguments_field(shown) {
+        fields.insert("arguments".into(), arguments);
+    }
     let reason = json!({
         "type": "string", "title": "Reason", "description": "For whoever reads the run later",
     });
@@ -104,7 +153,7 @@ pub(super) fn form(
     let schema = json!({ "type": "object", "properties": fields, "required": ["decision"] });
     Ok(ElicitRequestParams::FormElicitationParams {
         meta: None,
-        message: words(graph, run, pause),
+        message: words(graph, run, shown),
         requested_schema: serde_json::from_value::<ElicitationSchema>(schema)?,
     })
 }
@@ -139,7 +188,10 @@ pub(super) fn read(pause: &Pause, result: &ElicitResult) -> Said {
     };
     let known = takes(pause, &word);
     let decision = match word.as_str() {
-        "approve" | "continue" | "proceed" if known => Decision::Answer(Answer::Proceed),
+        "approve" | "continue" | "proceed" if known => match edited(pause, text("arguments")) {
+            Ok(answer) => Decision::Answer(answer),
+            Err(says) => return Said::Wrong(says),
+        },
         "reject" | "stop" if known => Decision::Answer(Answer::Reject),
         "retry" if known => Decision::Answer(Answer::Retry),
         "abort" if known => Decision::Abort,
@@ -158,6 +210,20 @@ pub(super) fn read(pause: &Pause, result: &ElicitResult) -> Said {
     Said::Decided(decision, text("reason"))
 }
 
+/// A yes, with the arguments that somebody typed if they are others than those that were shown.
+fn edited(pause: &Pause, typed: Option<String>) -> Result<Answer, String> {
+    let (Some(call), Some(typed)) = (pause.call(), typed) else {
+        return Ok(Answer::Proceed);
+    };
+    let arguments =
+        Value::from_json(&typed).map_err(|error| format!("the arguments are no JSON: {error}"))?;
+    let empty = call.arguments.is_null() && arguments == Value::object::<&str>([]);
+    match arguments == call.arguments || empty {
+        true => Ok(Answer::Proceed),
+        false => Ok(Answer::ProceedWith { arguments }),
+    }
+}
+
 /// A result that somebody typed: JSON, or else their words as they are.
 fn output(typed: Option<String>) -> Value {
     let Some(typed) = typed else {
@@ -169,7 +235,8 @@ fn output(typed: Option<String>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tramline_core::ids::NodeIx;
+    use tramline_core::ids::{NodeIx, ToolName};
+    use tramline_core::journal::ProposedCall;
 
     fn said(pause: &Pause, content: serde_json::Value) -> Said {
         let result = ElicitResult::new(ElicitationAction::Accept).with_content(content);
@@ -179,12 +246,21 @@ mod tests {
     #[test]
     fn each_pause_has_its_own_words() {
         let node = NodeIx(0);
+        let call = ProposedCall::new(
+            ToolName::new("shop", "refund"),
+            Value::object([("amount", 1.into())]),
+        );
         let approval = Pause::Approval {
             node,
             reason: "r".into(),
             source: None,
+            call: Some(Box::new(call)),
         };
-        let doubt = Pause::InDoubt { step: 1, node };
+        let doubt = Pause::InDoubt {
+            step: 1,
+            node,
+            call: None,
+        };
         let decided = |answer, why: Option<&str>| {
             Said::Decided(Decision::Answer(answer), why.map(str::to_owned))
         };
@@ -194,6 +270,21 @@ mod tests {
                 &approval,
                 json!({"decision": "approve"}),
                 decided(Answer::Proceed, None),
+            ),
+            (
+                &approval,
+                json!({"decision": "approve", "arguments": "{ \"amount\": 1 }"}),
+                decided(Answer::Proceed, None),
+            ),
+            (
+                &approval,
+                json!({"decision": "approve", "arguments": "{\"amount\":2}"}),
+                decided(
+                    Answer::ProceedWith {
+                        arguments: Value::object([("amount", 2.into())]),
+                    },
+                    None,
+                ),
             ),
             (
                 &approval,
@@ -227,6 +318,10 @@ mod tests {
         for (pause, content) in [
             (&doubt, json!({"decision": "approve"})),
             (&approval, json!({"decision": "retry"})),
+            (
+                &approval,
+                json!({"decision": "approve", "arguments": "amount 2"}),
+            ),
             (&approval, json!({})),
         ] {
             assert!(matches!(said(pause, content), Said::Wrong(_)));

@@ -56,7 +56,8 @@ pub(super) async fn get(
             result: result(&run, outcome)?,
         },
         (None, false) if pausing::shows_forms(context) => TaskPayload::InputRequired {
-            input_requests: pausing::requests(&run.graph, &run.id, &run.pauses)
+            input_requests: pausing::requests(&shared.engine, &run.id, |_| true)
+                .await
                 .map_err(|fault| internal(&fault))?,
         },
         (None, _) => {

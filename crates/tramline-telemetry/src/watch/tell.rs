@@ -165,7 +165,7 @@ fn ended(outcome: &Outcome) -> (&'static str, Option<(&'static str, String)>) {
 
 fn answered(answer: &Answer) -> &'static str {
     match answer {
-        Answer::Proceed => "proceed",
+        Answer::Proceed | Answer::ProceedWith { .. } => "proceed",
         Answer::Reject => "reject",
         Answer::Retry => "retry",
         Answer::Skip { .. } => "skip",

@@ -159,7 +159,7 @@ impl Desk {
     /// Follows the run and does what it is told, until the run or the commands are over.
     async fn work(&mut self, lines: &mut Lines, mut waits: bool) -> Done {
         if waits && !self.common.json {
-            look::waiting(&self.session.load().await?.run)
+            look::asked(&self.session.load().await?.run)
                 .iter()
                 .for_each(|line| output::say(line));
         }
@@ -186,7 +186,7 @@ impl Desk {
     async fn ended(&self, ended: Ended) -> Done {
         let graph = self.session.load().await?.run.graph;
         let json = self.common.json.then(Map::new);
-        run::tell(&graph, &self.session.run, ended, json)
+        run::tell(&self.session.engine, &graph, &self.session.run, ended, json).await
     }
 
     /// Takes commands until one lets the run go on, or ends the work.
@@ -295,7 +295,7 @@ impl Desk {
         let lines = if outputs {
             look::outputs(run, show::VALUE_CHARS_MAX)
         } else {
-            let mut lines = look::waiting(run);
+            let mut lines = look::asked(run);
             lines.extend(look::open(run, show::VALUE_CHARS_MAX));
             lines
         };
@@ -332,10 +332,8 @@ impl Desk {
 
     /// Leaves the run as it is, and says how to come back.
     async fn detach(&self) -> Done {
-        let run = self.session.load().await?.run;
-        let pauses: Vec<_> = run.pauses.into_iter().collect();
         let json = self.common.json.then(Map::new);
-        Ok(run::paused(&run.graph, &self.session.run, &pauses, json))
+        run::paused(&self.session.engine, &self.session.run, json).await
     }
 }
 

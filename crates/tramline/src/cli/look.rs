@@ -39,6 +39,18 @@ pub(super) fn waiting(run: &Run) -> Vec<String> {
     lines.collect()
 }
 
+/// What it waits for, with the calls that wait for an answer.
+pub(super) fn asked(run: &Run) -> Vec<String> {
+    let mut lines = Vec::new();
+    for ((seq, pause), line) in run.pauses.iter().zip(waiting(run)) {
+        lines.push(line);
+        let asked = question::value(&run.graph, &run.id, *seq, pause);
+        let about = question::lines(&asked).into_iter();
+        lines.extend(about.map(|line| format!("  {line}")));
+    }
+    lines
+}
+
 /// The nodes that come next.
 pub(super) fn ready(run: &Run) -> Vec<String> {
     run.ready().map(|node| id(run, node)).collect()

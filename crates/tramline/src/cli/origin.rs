@@ -24,6 +24,18 @@ pub(super) struct Again {
     pub(super) reach: Reach,
 }
 
+impl Again {
+    /// A run with everything as it was started.
+    pub(super) fn quietly(run: RunId) -> Self {
+        Self {
+            run,
+            file: None,
+            quiet: true,
+            reach: Reach::default(),
+        }
+    }
+}
+
 /// The engine with a run's servers behind it, and the run. No server is started yet.
 pub(super) async fn reopen(common: &Common, again: &Again) -> Result<(House, Loaded), Stopped> {
     let loaded = runs::open(common)?.engine.load(&again.run).await?;

@@ -22,6 +22,8 @@ pub(super) struct Progress {
     graph: Arc<Graph>,
     run: RunId,
     bars: Option<MultiProgress>,
+    /// Whether the call that a question is about is shown here: where nothing else shows it.
+    calls: bool,
     open: HashMap<StepNo, Open>,
     before_ms: i64,
     started_ms: i64,
@@ -44,6 +46,7 @@ impl Progress {
         let bars = std::io::stderr().is_terminal().then(MultiProgress::new);
         Self {
             bars,
+            calls: false,
             ..Self::plain(graph, run)
         }
     }
@@ -54,6 +57,7 @@ impl Progress {
             graph,
             run,
             bars: None,
+            calls: true,
             open: HashMap::new(),
             before_ms: 0,
             started_ms: 0,
@@ -232,6 +236,12 @@ impl Progress {
         };
         let what = question::says(&self.graph, pause);
         self.line(&format!("├─ {ASK}?{ASK:#} {what} {DIM}{point}{DIM:#}"));
+        if self.calls {
+            let asked = question::value(&self.graph, &self.run, seq, pause);
+            for line in question::lines(&asked) {
+                self.line(&format!("│    {line}"));
+            }
+        }
     }
 
     fn finish(&mut self, outcome: &Outcome, at_ms: i64) {

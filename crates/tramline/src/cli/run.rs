@@ -1,7 +1,7 @@
 //! `tramline run`: one tool of a document, live progress beside it, its result on standard output.
 
 use super::progress::Progress;
-use super::{Common, Done, Exit, Reach, Stopped, documents, input, output};
+use super::{Common, Done, Exit, Reach, Stopped, documents, input, output, prompt};
 use crate::wire::{self, House, Origin};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -124,9 +124,36 @@ pub(super) fn choose<'w>(
 pub(super) async fn follow(
     engine: &Engine,
     graph: &Arc<Graph>,
-    handle: Handle,
+    mut handle: Handle,
     manner: Manner,
 ) -> Done {
+    let run = handle.run.clone();
+    let mut seen = manner.seen;
+    loop {
+        let ended = through(engine, graph, handle, &manner, &mut seen).await?;
+        // Somebody at a terminal is asked in place; what they leave open is told as before.
+        if manner.shown && matches!(ended, Ended::Paused(_)) && prompt::is_possible() {
+            match prompt::ask(engine, &run).await? {
+                Some(answered) => {
+                    handle = answered;
+                    continue;
+                }
+                None => return tell(engine, graph, &run, ended, None).await,
+            }
+        }
+        let json = manner.json.then_some(manner.more);
+        return tell(engine, graph, &run, ended, json).await;
+    }
+}
+
+/// Waits for a run to end or pause, showing what happens.
+async fn through(
+    engine: &Engine,
+    graph: &Arc<Graph>,
+    handle: Handle,
+    manner: &Manner,
+    seen: &mut Seq,
+) -> Result<Ended, Stopped> {
     let run = handle.run.clone();
     let ended = handle.ended();
     // One ear for all of it: a signal that comes while nobody listens is lost.
@@ -134,7 +161,6 @@ pub(super) async fn follow(
     tokio::pin!(ended, interrupted);
     let show = || Progress::new(Arc::clone(graph), run.clone());
     let mut progress = manner.shown.then(show);
-    let mut seen = manner.seen;
     let early = tokio::select! {
         ended = &mut ended => Some(ended),
         () = tokio::time::sleep(WORTH_WATCHING) => None,
@@ -143,7 +169,7 @@ pub(super) async fn follow(
     let ended = match early {
         Some(ended) => ended,
         None => {
-            let watched = watch(engine, &run, ended.as_mut(), progress.as_mut(), &mut seen);
+            let watched = watch(engine, &run, ended.as_mut(), progress.as_mut(), seen);
             let stopped = tokio::select! {
                 ended = watched => Some(ended),
                 _ = &mut interrupted => None,
@@ -154,25 +180,21 @@ pub(super) async fn follow(
             }
         }
     };
+    let mut last = *seen;
     if let Some(progress) = &mut progress {
         for entry in engine
             .load(&run)
             .await?
             .entries
             .iter()
-            .filter(|entry| entry.seq > seen)
+            .filter(|entry| entry.seq > *seen)
         {
             progress.show(entry);
+            last = entry.seq;
         }
     }
-    let json = manner.json.then_some(manner.more);
-    match ended? {
-        Ended::Finished(outcome @ Outcome::Completed { .. }) => {
-            tell(graph, &run, Ended::Finished(outcome), json)
-        }
-        // What it names may have been added while it ran.
-        other => tell(&engine.load(&run).await?.run.graph, &run, other, json),
-    }
+    *seen = last;
+    Ok(ended?)
 }
 
 type Ending<'a> = std::pin::Pin<&'a mut dyn Future<Output = Result<Ended, Fault>>>;
@@ -210,10 +232,16 @@ async fn watch(
 }
 
 /// Tells how a drive ended: as JSON with what is given beside it, or in words.
-pub(super) fn tell(graph: &Graph, run: &RunId, ended: Ended, json: Option<Map>) -> Done {
+pub(super) async fn tell(
+    engine: &Engine,
+    graph: &Graph,
+    run: &RunId,
+    ended: Ended,
+    json: Option<Map>,
+) -> Done {
     let outcome = match ended {
         Ended::Finished(outcome) => outcome,
-        Ended::Paused(pauses) => return Ok(paused(graph, run, &pauses, json)),
+        Ended::Paused(_) => return paused(engine, run, json).await,
         Ended::Stopped => {
             let message = format!("interrupted; `tramline runs resume {run}` goes on");
             match json {
@@ -227,6 +255,12 @@ pub(super) fn tell(graph: &Graph, run: &RunId, ended: Ended, json: Option<Map>) 
             return Ok(Exit::Interrupted);
         }
     };
+    // What it names may have been added while it ran.
+    let grown = match &outcome {
+        Outcome::Completed { .. } => None,
+        _ => Some(engine.load(run).await?.run.graph),
+    };
+    let graph = grown.as_deref().unwrap_or(graph);
     match json {
         Some(more) => print(run, trace::outcome(graph, &outcome), &more),
         None => tell_outcome(graph, &outcome),
@@ -269,43 +303,43 @@ fn tell_outcome(graph: &Graph, outcome: &Outcome) {
 }
 
 /// Says what a run waits for, and what to type next.
-pub(super) fn paused(
-    graph: &Graph,
-    run: &RunId,
-    pauses: &[(Seq, Pause)],
-    json: Option<Map>,
-) -> Exit {
+pub(super) async fn paused(engine: &Engine, run: &RunId, json: Option<Map>) -> Done {
+    let loaded = engine.load(run).await?;
+    let asked = engine.questions(&loaded).await;
     if let Some(more) = json {
-        let told = |(seq, pause): &(Seq, Pause)| question::value(graph, run, *seq, pause);
         let message = "the run waits for an answer";
         let how = [
             ("status", "paused".into()),
             ("error", Value::object([("message", message.into())])),
-            ("waiting", Value::array(pauses.iter().map(told))),
+            ("waiting", Value::array(asked)),
         ];
         print(run, Value::object(how), &more);
-        return Exit::Paused;
+        return Ok(Exit::Paused);
     }
+    let pauses: Vec<_> = loaded.run.pauses.iter().zip(&asked).collect();
     let is_halt = |pause: &Pause| matches!(pause, Pause::Break { .. });
-    if pauses.iter().any(|(_, pause)| is_halt(pause)) {
+    if pauses.iter().any(|((_, pause), _)| is_halt(pause)) {
         output::say("the run has halted:");
         output::say(&format!("  tramline debug --run {run}     looks around"));
         output::say(&format!("  tramline runs step {run}       takes one step"));
         output::say(&format!("  tramline runs continue {run}   goes on"));
     }
-    if pauses.iter().any(|(_, pause)| !is_halt(pause)) {
+    if pauses.iter().any(|((_, pause), _)| !is_halt(pause)) {
         output::say("the run waits for an answer:");
     }
-    for (seq, pause) in pauses.iter().filter(|(_, pause)| !is_halt(pause)) {
+    for ((seq, pause), asked) in pauses.iter().filter(|((_, pause), _)| !is_halt(pause)) {
         let point = Checkpoint {
             run: run.clone(),
-            seq: *seq,
+            seq: **seq,
         };
+        for line in prompt::described(run, **seq, asked) {
+            output::say(&format!("  {line}"));
+        }
         let flags: Vec<_> = question::options(pause).iter().map(flag).collect();
         let options = flags.join(" | ");
         output::say(&format!("  tramline runs answer {point} {options}"));
     }
-    Exit::Paused
+    Ok(Exit::Paused)
 }
 
 /// The flag of `runs answer` for an answer.

@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId, Seq, StepNo};
 use tramline_core::journal::{self, Outcome, Pause};
+use tramline_core::question::Extent;
 use tramline_core::run::Run;
 use tramline_core::{Str, Value, failure, question, trace};
 
@@ -120,6 +121,8 @@ pub struct Question {
     pub node: Option<String>,
     /// The question in a sentence.
     pub message: String,
+    /// The call that waits for the answer: `tool`, `server`, `arguments`, `annotations`, `editable`.
+    pub call: Option<Json>,
     /// The answers it takes: `proceed`, `reject`, `retry`, `skip`, `extend`.
     pub options: &'static [&'static str],
 }
@@ -134,6 +137,7 @@ impl Question {
             kind: pause.kind(),
             node: pause.node().map(|node| graph.node(node).id.to_string()),
             message: question::says(graph, pause),
+            call: question::call(pause, Extent::Whole).map(|call| (&call).into()),
             options: question::options(pause),
         }
     }
@@ -151,6 +155,13 @@ impl Answer {
     /// Go on.
     pub fn proceed() -> Self {
         journal::Answer::Proceed.into()
+    }
+
+    /// Go on, but call with these arguments instead of those that were asked about. They are checked
+    /// against the tool's schema and the policy.
+    pub fn proceed_with(arguments: impl Into<Json>) -> Self {
+        let arguments = Value::from(arguments.into());
+        journal::Answer::ProceedWith { arguments }.into()
     }
 
     /// No: the run ends as rejected.

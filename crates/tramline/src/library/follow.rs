@@ -156,7 +156,7 @@ impl Telling {
                 line.error = Some(failure.clone());
             }),
             E::Paused { pause } => {
-                if let Pause::InDoubt { step, node } | Pause::Child { step, node, .. } = pause {
+                if let Pause::InDoubt { step, node, .. } | Pause::Child { step, node, .. } = pause {
                     self.asked.insert(entry.seq, (*step, *node));
                 }
                 let question = Question::of(&self.graph, &self.run, entry.seq, pause);

@@ -62,6 +62,7 @@ fn a_failed_call_meets_no_demand() {
         output: Value::Null,
         failure: Some(failure),
         by: None,
+        edited_arguments: None,
     };
     told.record(&Turn {
         events: vec![tramline_core::journal::Event::ToolAnswered(Box::new(
@@ -331,6 +332,7 @@ fn call_of(told: &mut Told, server: &str, tool: &str, is_other: bool) -> Turn {
             output: Value::from_json(r#"{"status": "pending"}"#).unwrap(),
             failure: None,
             by: None,
+            edited_arguments: None,
         };
         told.record(&Turn {
             events: vec![tramline_core::journal::Event::ToolAnswered(Box::new(

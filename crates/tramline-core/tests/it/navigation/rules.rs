@@ -88,6 +88,7 @@ fn fail(told: &mut Told, kind: FailureKind) {
         output: Value::Null,
         failure: Some(Failure::new(kind, "no")),
         by: None,
+        edited_arguments: None,
     };
     let events = vec![Event::ToolAnswered(Box::new(answered))];
     told.record(&Turn {
@@ -446,6 +447,7 @@ fn a_short_name_means_one_server() {
         output: Value::Null,
         failure: None,
         by: None,
+        edited_arguments: None,
     };
     told.record(&Turn {
         events: vec![Event::ToolAnswered(Box::new(answered))],

@@ -17,7 +17,7 @@ use tramline_core::authority::ApprovalSource;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::graph::Graph;
 use tramline_core::ids::RunId;
-use tramline_core::journal::{Event, Outcome, Parent, ToolAnswered, ToolCalled, Way};
+use tramline_core::journal::{Answer, Event, Outcome, Parent, ToolAnswered, ToolCalled, Way};
 use tramline_core::navigate::{Turn, Walk};
 use tramline_core::workflow::{Action, Edge, Node, Template, Workflow};
 use tramline_core::{Map, Str, Value};
@@ -264,6 +264,13 @@ fn outcome(loaded: &Loaded, call: u32) -> Option<ToolAnswered> {
             _ => None,
         })
         .next();
+    let edited_arguments = loaded.entries.iter().find_map(|entry| match &entry.event {
+        Event::Answered {
+            answer: Answer::ProceedWith { arguments },
+            ..
+        } => Some(arguments.clone()),
+        _ => None,
+    });
     let who = by.as_deref().unwrap_or("somebody");
     let says = |why: &Option<String>| match why {
         Some(why) => format!(": {why}"),
@@ -298,5 +305,6 @@ fn outcome(loaded: &Loaded, call: u32) -> Option<ToolAnswered> {
         output,
         failure,
         by,
+        edited_arguments,
     })
 }

@@ -146,6 +146,7 @@ impl Engine {
             output: answer.as_ref().cloned().unwrap_or_default(),
             failure: answer.as_ref().err().cloned(),
             by: None,
+            edited_arguments: None,
         };
         let event = Event::ToolAnswered(Box::new(answered));
         let decide = |walk: &Walk| Turn {

@@ -263,7 +263,7 @@ impl Session {
 /// The answer as questions list it.
 fn word(answer: &Answer) -> &'static str {
     match answer {
-        Answer::Proceed => "proceed",
+        Answer::Proceed | Answer::ProceedWith { .. } => "proceed",
         Answer::Reject => "reject",
         Answer::Retry => "retry",
         Answer::Skip { .. } => "skip",

@@ -1,12 +1,13 @@
 //! `tramline runs approve`, `reject` and `replan`: decisions and more tasks for a run that waits.
 
+use super::super::origin::{self, Again};
 use super::super::{Common, Done, Stopped, documents, input};
 use super::{done, myself, noting, open, person};
 use tramline_core::formats::{Elsewhere, Hint, json_dag};
 use tramline_core::ids::{Checkpoint, RunId};
 use tramline_core::journal::{Answer, Pause};
-use tramline_core::question;
 use tramline_core::run::Run;
+use tramline_core::{Map, Value, question};
 
 /// Decide what a run waits for.
 #[derive(clap::Args)]
@@ -17,6 +18,12 @@ pub(super) struct Deciding {
     /// Why, for whoever reads the run later
     #[arg(long)]
     why: Option<String>,
+    /// With approve: call with this argument instead (JSON, or else text); may be repeated
+    #[arg(long, value_name = "KEY=JSON", conflicts_with = "arguments")]
+    set: Vec<String>,
+    /// With approve: call with these arguments instead, all of them (JSON, @file or -)
+    #[arg(long, value_name = "JSON")]
+    arguments: Option<String>,
 }
 
 /// What is decided about.
@@ -43,12 +50,24 @@ fn about(text: &str) -> Result<About, String> {
 }
 
 pub(super) async fn decide(common: Common, verb: Deciding, yes: bool) -> Done {
-    let engine = open(&common)?.engine;
     let id = verb.about.run();
+    let engine = match verb.edits() {
+        // The tool is asked for its schema, so its server must be there.
+        true => {
+            origin::reopen(&common, &Again::quietly(id.clone()))
+                .await?
+                .0
+                .engine
+        }
+        false => open(&common)?.engine,
+    };
     let run = engine.load(id).await?.run;
     let work = async {
         let (asked, pause) = question_of(&run, &verb.about)?;
-        let answer = answer_to(&run, &asked, pause, yes)?;
+        let answer = match verb.edits() {
+            true => edited(&verb, pause, yes)?,
+            false => answer_to(&run, &asked, pause, yes)?,
+        };
         let by = person(&engine, &question::says(&run.graph, pause)).await?;
         engine.answer(&asked, answer, by, verb.why.clone()).await?;
         Ok("answered")
@@ -57,6 +76,38 @@ pub(super) async fn decide(common: Common, verb: Deciding, yes: bool) -> Done {
     noting(&engine, name, id, verb.why.as_deref(), work).await?;
     let words = format!("answered; `tramline runs resume {id}` goes on if nobody drives it");
     Ok(done(&common, id, "answered", &words))
+}
+
+impl Deciding {
+    fn edits(&self) -> bool {
+        !self.set.is_empty() || self.arguments.is_some()
+    }
+}
+
+/// A yes with other arguments.
+fn edited(verb: &Deciding, pause: &Pause, yes: bool) -> Result<Answer, Stopped> {
+    if !yes {
+        let message = "--set and --arguments go with `runs approve`: a rejected call is not made";
+        return Err(Stopped::bad(message));
+    }
+    if let Some(whole) = &verb.arguments {
+        let arguments = input::whole(whole)?;
+        return Ok(Answer::ProceedWith { arguments });
+    }
+    let before = pause.call().map(|call| &call.arguments);
+    let mut arguments = match before {
+        Some(Value::Object(map)) => Map::clone(map),
+        _ => Map::new(),
+    };
+    for pair in &verb.set {
+        let Some((key, text)) = pair.split_once('=') else {
+            return Err(Stopped::bad(format!("`{pair}` is no KEY=JSON")));
+        };
+        let value = Value::from_json(text).unwrap_or_else(|_| text.into());
+        arguments.insert(key, value);
+    }
+    let arguments = arguments.into();
+    Ok(Answer::ProceedWith { arguments })
 }
 
 /// What a plain yes or no means for a question.

@@ -89,9 +89,8 @@ pub(super) async fn go(common: Common, again: Again, stepping: bool) -> Done {
         freed += next_layer(&engine, &loaded.run).await?;
     }
     if freed == 0 && loaded.run.is_paused() {
-        let pauses: Vec<_> = loaded.run.pauses.into_iter().collect();
         let json = common.json.then(Map::new);
-        return Ok(run::paused(&loaded.run.graph, id, &pauses, json));
+        return run::paused(&engine, id, json).await;
     }
     let elsewhere = || {
         let words = format!("{id} goes on in the process that drives it");

@@ -19,7 +19,7 @@ pub(super) async fn main(common: &Common, run: &RunId, at: At, most: usize) -> D
     ));
     section("scope", &look::outputs(&then.run, most));
     section("open", &look::open(&then.run, most));
-    section("waits", &look::waiting(&then.run));
+    section("waits", &look::asked(&then.run));
     section("next", &look::ready(&then.run));
     Ok(Exit::Done)
 }

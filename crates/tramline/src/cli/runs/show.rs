@@ -1,10 +1,14 @@
 //! `tramline runs show`: a run read step by step.
 
+use super::super::origin::{self, Again};
 use super::super::output::{self, brief, span};
 use super::super::{Common, Done, Exit, moment};
 use super::{open, past};
+use crate::wire::House;
+use tramline_core::Value;
 use tramline_core::ids::RunId;
-use tramline_core::trace::{Step, Trace};
+use tramline_core::question::{self, Extent};
+use tramline_core::trace::{Asked, Step, Trace};
 use tramline_engine::{At, Loaded, status};
 
 /// Values longer than this are cut unless asked for whole.
@@ -35,18 +39,48 @@ pub(super) async fn main(common: Common, verb: Show) -> Done {
     }
     let house = open(&common)?;
     let loaded = house.engine.load(&verb.run).await?;
-    show(&loaded, common.json, most);
+    let questions = match loaded.run.is_paused() {
+        true => questions(&common, &house, &loaded, verb.full).await,
+        false => Vec::new(),
+    };
+    shown(&loaded, common.json, most, &questions);
     Ok(Exit::Done)
+}
+
+/// What the run asks, each with its call. The run's own surroundings tell what a call would change;
+/// where they are gone, the journal tells the rest.
+async fn questions(common: &Common, house: &House, loaded: &Loaded, full: bool) -> Vec<Value> {
+    let again = Again::quietly(loaded.run.id.clone());
+    let reopened = origin::reopen(common, &again).await.ok();
+    let engine = reopened
+        .as_ref()
+        .map_or(&house.engine, |(own, _)| &own.engine);
+    let extent = match full {
+        true => Extent::Whole,
+        false => Extent::Bounded,
+    };
+    let mut questions = Vec::new();
+    for (seq, pause) in &loaded.run.pauses {
+        questions.push(engine.question(loaded, *seq, pause, extent).await);
+    }
+    questions
 }
 
 /// Prints a run step by step.
 pub(in super::super) fn show(loaded: &Loaded, json: bool, most: usize) {
+    shown(loaded, json, most, &[]);
+}
+
+fn shown(loaded: &Loaded, json: bool, most: usize, questions: &[Value]) {
     let status = status(&loaded.run).as_str();
     let trace = Trace::of(&loaded.run.id, &loaded.run.graph, &loaded.entries);
     if json {
         let mut shown = serde_json::to_value(&trace).unwrap_or_default();
         if let Some(map) = shown.as_object_mut() {
             map.insert("status".into(), status.into());
+            if !questions.is_empty() {
+                map.insert("questions".into(), serde_json::json!(questions));
+            }
         }
         output::line(&shown);
         return;
@@ -65,21 +99,41 @@ pub(in super::super) fn show(loaded: &Loaded, json: bool, most: usize) {
         show_step(step, most);
     }
     for asked in &trace.pauses {
-        let about = asked.node.as_deref().unwrap_or("the run");
-        let answer = match (&asked.answer, &asked.by) {
-            (Some(answer), Some(note)) => match note.via {
-                Some(via) if via.is_relayed() => format!("{answer} by {} (relayed)", note.by),
-                _ => format!("{answer} by {}", note.by),
-            },
-            _ => "waits for an answer".to_owned(),
-        };
-        output::text_line(&format!(
-            "asked   {} at {about}: {answer}  {}",
-            asked.kind, asked.checkpoint
-        ));
+        show_question(asked, most, questions);
     }
     if let Some(outcome) = &trace.outcome {
         output::text_line(&format!("outcome {}", brief(outcome, most)));
+    }
+}
+
+/// Prints a question, with its call while it waits and with what was edited once it was answered.
+fn show_question(asked: &Asked, most: usize, questions: &[Value]) {
+    let about = asked.node.as_deref().unwrap_or("the run");
+    let answer = match (&asked.answer, &asked.by) {
+        (Some(answer), Some(note)) => match note.via {
+            Some(via) if via.is_relayed() => format!("{answer} by {} (relayed)", note.by),
+            _ => format!("{answer} by {}", note.by),
+        },
+        _ => "waits for an answer".to_owned(),
+    };
+    output::text_line(&format!(
+        "asked   {} at {about}: {answer}  {}",
+        asked.kind, asked.checkpoint
+    ));
+    let waiting = questions.iter().find(|question| {
+        question.get("checkpoint_id").and_then(Value::as_str) == Some(&asked.checkpoint)
+    });
+    for line in waiting.map(question::lines).unwrap_or_default() {
+        output::text_line(&format!("        {line}"));
+    }
+    if let Some(edited) = &asked.edited_arguments {
+        let call = asked.call.as_ref();
+        let before = call.and_then(|call| call.get("arguments")).cloned();
+        let line = |name: &str, value: &Value| {
+            output::text_line(&format!("        {name:<10} {}", brief(value, most)));
+        };
+        line("asked with", &before.unwrap_or_default());
+        line("edited to", edited);
     }
 }
 

@@ -163,6 +163,7 @@ impl Session {
                 output: Value::from_json(result).unwrap_or_default(),
                 failure: None,
                 by: None,
+                edited_arguments: None,
             })));
         }
         self.take(&turn);

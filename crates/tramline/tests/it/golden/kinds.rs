@@ -8,7 +8,8 @@ use tramline_core::journal::{Answer, Asked, Event, Note, Outcome, Pause, Policy,
 
 /// Kinds that no golden directory holds yet: the version that first writes them is not released.
 /// The next directory empties this list.
-const NOT_YET: [&str; 1] = [
+const NOT_YET: [&str; 2] = [
+    "answer:proceed-with",
     // Tokens are counted only where a model is asked.
     "spent:tokens",
 ];
@@ -64,6 +65,7 @@ kinds!(SPENT, spent, Spent,
 );
 kinds!(ANSWERS, answer, Answer,
     Answer::Proceed => "answer:proceed",
+    Answer::ProceedWith { .. } => "answer:proceed-with",
     Answer::Reject => "answer:reject",
     Answer::Retry => "answer:retry",
     Answer::Skip { .. } => "answer:skip",
