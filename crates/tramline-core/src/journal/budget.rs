@@ -1,5 +1,6 @@
 //! Budgets: what a run may use before it asks whether it may use more.
 
+use crate::text::{nearest, shown};
 use serde::{Deserialize, Serialize};
 use tramline_expr::Value;
 
@@ -124,7 +125,10 @@ impl Budget {
         let mut budget = Self::default();
         for (key, most) in fields.iter() {
             let Some(what) = Spent::ALL.into_iter().find(|what| what.field() == key) else {
-                return Err(format!("a budget has no `{key}`; it has {}", known()));
+                let near = nearest(key, Spent::ALL.into_iter().map(Spent::field));
+                let near = near.map_or_else(String::new, |near| format!("did you mean `{near}`? "));
+                let key = shown(key);
+                return Err(format!("a budget has no `{key}`; {near}it has {}", known()));
             };
             let Some(most) = most.as_u64() else {
                 return Err(format!("`{key}` of a budget is a whole number from 0 on"));

@@ -9,6 +9,9 @@ const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 /// Deeper schemas go to the validator, which need not be fast; in levels.
 const DEPTH_MAX: usize = 32;
 
+/// So many known names are told where one is not known.
+const NAMED_MAX: usize = 12;
+
 /// A schema that says only simple things.
 #[derive(Debug, Default)]
 pub(super) struct Schema {
@@ -185,11 +188,24 @@ impl Schema {
                 (None, Others::Any) => {}
                 (None, Others::Like(schema)) => below(schema, field, key, pointer, faults),
                 (None, Others::None) => {
-                    let message = format!("`{}` is not known", crate::text::shown(key));
-                    faults.push((pointer.clone(), message));
+                    faults.push((pointer.clone(), self.unknown(key)));
                 }
             }
         }
+    }
+
+    /// What is said of a field that there is not: what was probably meant, or what there is.
+    fn unknown(&self, key: &str) -> String {
+        let names = || self.properties.iter().map(|(name, _)| name.as_str());
+        let hint = match crate::text::nearest(key, names()) {
+            Some(near) => format!("; did you mean `{near}`?"),
+            None if self.properties.is_empty() => String::new(),
+            None => {
+                let all: Vec<_> = names().take(NAMED_MAX).collect();
+                format!("; known are {}", all.join(", "))
+            }
+        };
+        format!("`{}` is not known{hint}", crate::text::shown(key))
     }
 
     fn number(&self, number: Number, fault: &mut impl FnMut(String)) {
