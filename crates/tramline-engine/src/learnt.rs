@@ -9,10 +9,10 @@ pub use words::keepable;
 
 use crate::planner::{PRECEDENTS_MAX, Past, Precedent};
 use crate::seams::{Store, StoreFault};
-use crate::search::fingerprint;
+use crate::search::{fingerprint, said};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tramline_core::Str;
 
@@ -20,8 +20,16 @@ use tramline_core::Str;
 const KIND: &str = "learnt";
 /// What others learnt is read again after so long.
 const READ_EVERY: Duration = Duration::from_secs(30);
+/// Two intents that share so much of their words are one: what was done for it last corrects what was
+/// done before.
+const SAME_WORDS: f64 = 0.8;
 /// So many go at once when the table is full, so that it is not sorted anew for each one.
 const LET_GO: usize = PRECEDENTS_MAX / 20;
+
+/// So much of a key is shown: enough to tell thousands apart.
+const ID_CHARS: usize = 10;
+/// A shorter beginning of a key could mean many.
+const ID_CHARS_MIN: usize = 6;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Kept {
@@ -31,6 +39,16 @@ struct Kept {
     edges: Vec<(usize, usize)>,
     count: u64,
     last_ms: i64,
+    /// The words of the intent, made when they are first compared.
+    #[serde(skip)]
+    words: OnceLock<BTreeSet<String>>,
+}
+
+impl Kept {
+    fn words(&self) -> &BTreeSet<String> {
+        let made = || said(&self.intent).into_iter().collect();
+        self.words.get_or_init(made)
+    }
 }
 
 #[derive(Default)]
@@ -38,6 +56,21 @@ struct Held {
     all: BTreeMap<String, Kept>,
     past: Arc<Past>,
     read: Option<Instant>,
+}
+
+/// Something that was learnt, as people look at it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lesson {
+    /// What it is known by: [`Learnt::forget_lesson`] takes it, or its beginning.
+    pub id: String,
+    /// The words that are kept of the intent.
+    pub intent: Str,
+    /// What was called, each after all that it waited for.
+    pub tools: Vec<Str>,
+    /// How often.
+    pub count: u64,
+    /// When last, in milliseconds since 1970.
+    pub last_ms: i64,
 }
 
 /// What was learnt.
@@ -75,7 +108,24 @@ impl Learnt {
         Ok(Arc::clone(&self.held().past))
     }
 
-    /// Learns from a run that ended well.
+    /// Everything that was learnt, the latest first.
+    pub async fn lessons(&self) -> Result<Vec<Lesson>, StoreFault> {
+        self.refresh().await?;
+        let held = self.held();
+        let lesson = |(key, kept): (&String, &Kept)| Lesson {
+            id: key.get(..ID_CHARS).unwrap_or(key).to_owned(),
+            intent: kept.intent.clone(),
+            tools: kept.tools.clone(),
+            count: kept.count,
+            last_ms: kept.last_ms,
+        };
+        let mut all: Vec<Lesson> = held.all.iter().map(lesson).collect();
+        all.sort_by(|a, b| b.last_ms.cmp(&a.last_ms).then_with(|| a.id.cmp(&b.id)));
+        Ok(all)
+    }
+
+    /// Learns from a run that ended well. It takes the place of what was done for the same intent with
+    /// other tools: who does it another way corrects that.
     pub async fn learn(&self, precedent: Precedent, at_ms: i64) -> Result<(), StoreFault> {
         if !self.on || precedent.tools.is_empty() || !precedent.intent.contains(char::is_alphabetic)
         {
@@ -88,11 +138,17 @@ impl Learnt {
         );
         let key = format!("{:032x}", fingerprint("", &text));
         let kept = self.add_up(&key, &precedent, at_ms).await?;
+        let corrected = self.corrected(&precedent);
+        if !corrected.is_empty() {
+            self.drop_all(&corrected).await?;
+        }
         let full = {
             let mut held = self.held();
             let known = held.all.insert(key, kept).is_some();
-            if !known {
-                Arc::make_mut(&mut held.past).put(&precedent);
+            match known {
+                // How often it was done counts too.
+                true => held.past = Arc::new(past(&held.all)),
+                false => Arc::make_mut(&mut held.past).put(&precedent),
             }
             held.all.len() > PRECEDENTS_MAX
         };
@@ -100,6 +156,20 @@ impl Learnt {
             true => self.let_go().await,
             false => Ok(()),
         }
+    }
+
+    /// What was done otherwise for the same intent.
+    fn corrected(&self, by: &Precedent) -> Vec<String> {
+        let wanted: BTreeSet<String> = said(&by.intent).into_iter().collect();
+        let same = |other: &BTreeSet<String>| {
+            let both = wanted.intersection(other).count();
+            let all = wanted.len() + other.len() - both;
+            both as f64 >= SAME_WORDS * all as f64
+        };
+        let held = self.held();
+        let others = held.all.iter().filter(|(_, kept)| kept.tools != by.tools);
+        let others = others.filter(|(_, kept)| same(kept.words()));
+        others.map(|(key, _)| key.clone()).collect()
     }
 
     async fn add_up(&self, key: &str, one: &Precedent, at_ms: i64) -> Result<Kept, StoreFault> {
@@ -112,6 +182,7 @@ impl Learnt {
                 edges: one.edges.clone(),
                 count: before + 1,
                 last_ms: at_ms,
+                words: OnceLock::new(),
             };
             let body = serde_json::to_vec(&kept).unwrap_or_default();
             if self.store.note(KIND, key, seen, body).await? {
@@ -150,6 +221,22 @@ impl Learnt {
             let of = |kept: &Kept| tool.is_none_or(|tool| kept.tools.iter().any(|one| one == tool));
             let all = held.all.iter().filter(|(_, kept)| of(kept));
             all.map(|(key, _)| key.clone()).collect()
+        };
+        self.drop_all(&keys).await?;
+        Ok(keys.len())
+    }
+
+    /// Forgets one thing that was learnt, by its id or the beginning of it; how much that was.
+    pub async fn forget_lesson(&self, id: &str) -> Result<usize, StoreFault> {
+        if id.len() < ID_CHARS_MIN {
+            return Ok(0);
+        }
+        self.held().read = None;
+        self.refresh().await?;
+        let keys: Vec<String> = {
+            let held = self.held();
+            let all = held.all.keys().filter(|key| key.starts_with(id));
+            all.cloned().collect()
         };
         self.drop_all(&keys).await?;
         Ok(keys.len())

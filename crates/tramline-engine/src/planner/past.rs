@@ -36,6 +36,8 @@ pub(super) type ToolNo = u32;
 pub(super) struct Row {
     pub(super) tools: Vec<ToolNo>,
     pub(super) edges: Vec<(usize, usize)>,
+    /// How often it was done.
+    pub(super) count: u64,
     words: Vec<(u32, f32)>,
     norm: f32,
 }
@@ -123,6 +125,7 @@ impl Past {
         self.rows.push(Row {
             tools,
             edges: precedent.edges.clone(),
+            count: precedent.count.max(1),
             words: said_often.into_iter().collect(),
             norm: 1.0,
         });

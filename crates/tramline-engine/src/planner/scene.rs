@@ -2,7 +2,7 @@
 //! nearest to it.
 
 use super::past::{Past, ToolNo};
-use super::{Ask, Found, words};
+use super::{Ask, Found, literals, words};
 use crate::seams::Tool;
 use crate::search::said;
 use std::collections::{BTreeMap, HashMap};
@@ -19,6 +19,12 @@ const FOUND_MAX: usize = 8;
 const TOOLS_MAX: usize = 120;
 /// An intent so near to a wish wants the same.
 const SAME_MIN: f64 = 0.7;
+/// An intent so near to a wish is the same one: what was done for it last is what is wanted.
+const VERY_SAME_MIN: f64 = 0.95;
+/// A precedent that is further away does not vote: it shares a word or two with the wish, and its tools
+/// would only crowd out those that were found. Chosen by `cargo xtask bench planner` so that a past from
+/// other domains costs nothing.
+const NEAR_MIN: f64 = 0.3;
 /// So many precedents make what was learnt weigh half of what it can.
 const HALF_TRUST: f64 = 200.0;
 
@@ -65,6 +71,8 @@ impl Seen {
 pub(super) struct Voter {
     /// How far its intent is the same as the wish, from 0 to 1.
     pub(super) same: f64,
+    /// How often it was done.
+    count: u64,
     pub(super) share: f64,
     pub(super) tools: Vec<Place>,
     pub(super) edges: Vec<(Place, Place)>,
@@ -88,10 +96,18 @@ pub(super) struct Scene<'a> {
 impl<'a> Scene<'a> {
     pub(super) fn new(ask: &Ask<'a>) -> Self {
         let wish = said(ask.wish);
-        let near = ask.past.near(&wish, VOTERS);
+        // Values are not kept of an intent, and count for nothing in a wish.
+        let spoken = said(&literals::without(ask.wish));
+        let known = spoken.iter().filter(|word| ask.past.weight(word).is_some());
+        let known = known.count() as f64 / spoken.len().max(1) as f64;
+        let mut near = ask.past.near(&spoken, VOTERS);
+        near.retain(|(like, _)| f64::from(*like) * known >= NEAR_MIN);
         let nearest = near.first().map_or(0.0, |(like, _)| f64::from(*like));
         let amount = ask.past.len() as f64;
-        let telling = wish.iter().map(|word| match ask.past.weight(word) {
+        // Where nothing near was done, the past knows nothing of these words either.
+        let is_near = !near.is_empty();
+        let weight = |word: &String| ask.past.weight(word).filter(|_| is_near);
+        let telling = wish.iter().map(|word| match weight(word) {
             Some(weight) => f64::from(weight),
             None => ask.found.telling(word) / 4.0,
         });
@@ -118,7 +134,10 @@ impl<'a> Scene<'a> {
                 (tool.name.to_string(), (next, rank))
             })
             .collect();
-        scene.vote(ask, &near, &wish, &scores);
+        scene.vote(ask, (&near, known), &wish, &scores);
+        if scene.voters.is_empty() {
+            scene.trust = 0.0;
+        }
         for (tool, _) in ask.found.tools.iter().take(FOUND_MAX) {
             scene.place(ask, tool, &wish, &scores);
         }
@@ -132,9 +151,13 @@ impl<'a> Scene<'a> {
     }
 
     /// Lets the nearest precedents vote, what of them can still be called.
-    fn vote(&mut self, ask: &Ask<'_>, near: &[(f32, usize)], wish: &[String], scores: &Scores) {
-        let known = wish.iter().filter(|word| ask.past.weight(word).is_some());
-        let known = known.count() as f64 / wish.len().max(1) as f64;
+    fn vote(
+        &mut self,
+        ask: &Ask<'_>,
+        (near, known): (&[(f32, usize)], f64),
+        wish: &[String],
+        scores: &Scores,
+    ) {
         for (like, row) in near {
             let past = ask.past;
             let of = past.row(*row);
@@ -148,6 +171,7 @@ impl<'a> Scene<'a> {
             };
             let voter = Voter {
                 same: f64::from(*like) * known,
+                count: of.count,
                 share: f64::from(like.powi(STEEPNESS)),
                 edges: of.edges.iter().filter_map(edge).collect(),
                 tools: places.iter().copied().flatten().collect(),
@@ -223,18 +247,23 @@ impl<'a> Scene<'a> {
     }
 
     /// What was always done for wishes like this one, and how sure that is; nothing if there were none, or
-    /// different things were done.
+    /// different things were done. What was done for the very same wish goes before all others: it may be
+    /// a correction of what they would vote for.
     pub(super) fn habit(&self) -> Option<(&[Place], f64)> {
-        let alike = || self.voters.iter().filter(|voter| voter.same >= SAME_MIN);
+        self.agreed(VERY_SAME_MIN).or_else(|| self.agreed(SAME_MIN))
+    }
+
+    fn agreed(&self, least: f64) -> Option<(&[Place], f64)> {
+        let alike = || self.voters.iter().filter(|voter| voter.same >= least);
         let first = alike().next()?;
-        let agreed = alike().all(|voter| voter.tools == first.tools);
-        let count = alike().count() as f64;
-        agreed.then(|| {
-            (
-                &first.tools[..],
-                first.same.min(1.0) * count / (count + 1.0),
-            )
-        })
+        if !alike().all(|voter| voter.tools == first.tools) {
+            return None;
+        }
+        let count = alike().map(|voter| voter.count).sum::<u64>() as f64;
+        Some((
+            &first.tools[..],
+            first.same.min(1.0) * count / (count + 1.0),
+        ))
     }
 
     /// The place of a tool that is looked at.
