@@ -2,7 +2,7 @@
 //! it is of them.
 //!
 //! `cargo xtask bench planner` runs this over requests whose right plans are known. `--fit` prints the
-//! weights as the requests that are not held out have them.
+//! weights as the requests that are not held out have them, `--words` leaves the encoder out.
 
 #![allow(
     clippy::print_stdout,
@@ -14,9 +14,10 @@ use anyhow::{Context, Result, bail};
 use measure::{Figures, Outcome, chain, figures, folded, with_past};
 use report::{Aim, Report};
 use sets::{Case, Set, past};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use vectors::Vectors;
 
+mod elsewhere;
 mod fit;
 mod measure;
 #[path = "../../report.rs"]
@@ -29,7 +30,7 @@ mod vectors;
 const BANDS: [f64; 7] = [1.01, 0.95, 0.8, 0.6, 0.4, 0.2, 0.0];
 
 fn main() -> Result<()> {
-    let (mut json, mut fits) = (false, false);
+    let (mut json, mut fits, mut words_only) = (false, false, false);
     let (mut data, mut encoder, mut keep) = (None, None, None);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -37,13 +38,17 @@ fn main() -> Result<()> {
         match argument.as_str() {
             "--json" => json = true,
             "--fit" => fits = true,
+            "--words" => words_only = true,
             "--data" => data = path(),
             "--encoder" => encoder = path(),
             "--keep" => keep = path(),
-            other => bail!("`{other}` is not known; there are --json and --fit"),
+            other => bail!("`{other}` is not known; there are --json, --words and --fit"),
         }
     }
     let data = data.context("--data names the directory with the requests")?;
+    if words_only {
+        return by_words(&data, json);
+    }
     let encoder = encoder.context("--encoder names the directory of the model")?;
     let keep = keep.context("--keep names a directory for vectors")?;
     let mut vectors = Vectors::open(&encoder, &keep)?;
@@ -65,11 +70,28 @@ fn main() -> Result<()> {
         measure_ultra(&mut report, &ultra[at], how);
         measure_tmdb(&mut report, &tmdb[at], how);
     }
+    elsewhere::measure(&mut report, &data, &ultra[0], &tmdb[0])?;
+    say(&report, json);
+    Ok(())
+}
+
+/// Measures what needs no encoder.
+fn by_words(data: &Path, json: bool) -> Result<()> {
+    let ultra = Set::plans("UltraTool", &data.join("planning/ultratool"))?;
+    let tmdb = Set::plans("TMDB", &data.join("planning/tmdb"))?;
+    let mut report = Report::new(!json);
+    measure_ultra(&mut report, &ultra, "by words");
+    measure_tmdb(&mut report, &tmdb, "by words");
+    elsewhere::measure(&mut report, data, &ultra, &tmdb)?;
+    say(&report, json);
+    Ok(())
+}
+
+fn say(report: &Report, json: bool) {
     match json {
         true => println!("{}", report.to_json()),
         false => println!("{}", report.verdict()),
     }
-    Ok(())
 }
 
 fn measure_ultra(report: &mut Report, set: &Set, how: &str) {

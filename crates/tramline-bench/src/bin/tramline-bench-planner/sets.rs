@@ -3,7 +3,7 @@
 use crate::vectors::Vectors;
 use anyhow::{Context, Result};
 use serde_json::Value;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 use tramline_core::Str;
@@ -27,11 +27,20 @@ pub(crate) struct Case {
     pub(crate) ordered: bool,
 }
 
+impl Case {
+    /// Whether it needs a tool of some.
+    pub(crate) fn needs(&self, tools: &BTreeSet<Str>) -> bool {
+        self.tools.iter().any(|tool| tools.contains(tool))
+    }
+}
+
 /// Tools with requests.
 pub(crate) struct Set {
     pub(crate) name: &'static str,
     tools: HashMap<String, Arc<Tool>>,
     index: Index,
+    /// The tools of each domain, where tools have domains.
+    pub(crate) domains: BTreeMap<String, BTreeSet<Str>>,
     /// What texts mean; nothing where tools are found by words alone.
     meanings: HashMap<String, Vector>,
     /// Those that are held out.
@@ -78,6 +87,12 @@ impl Set {
         Self::new(name, &tools, Vec::new(), cases)
     }
 
+    /// Tools alone.
+    pub(crate) fn tools(name: &'static str, directory: &Path) -> Result<Self> {
+        let tools = lines(&directory.join("tools.jsonl"))?;
+        Self::new(name, &tools, Vec::new(), Vec::new())
+    }
+
     fn new(
         name: &'static str,
         tools: &[Value],
@@ -87,15 +102,22 @@ impl Set {
         past.sort_by_key(|case| fingerprint("", &case.text));
         let mut index = Index::new();
         let mut by_name = HashMap::new();
+        let mut domains: BTreeMap<String, BTreeSet<Str>> = BTreeMap::new();
         for value in tools {
             let tool = Arc::new(tool(value));
             index.put(Card::of_tool(Kind::Tool, &tool), None)?;
+            let of = value["domain"].as_array().into_iter().flatten();
+            for domain in of.filter_map(Value::as_str) {
+                let known = domains.entry(domain.to_owned()).or_default();
+                known.insert(tool.name.to_string().into());
+            }
             by_name.insert(tool.name.to_string(), tool);
         }
         Ok(Self {
             name,
             tools: by_name,
             index,
+            domains,
             meanings: HashMap::new(),
             asked,
             past,
@@ -128,6 +150,34 @@ impl Set {
             meanings: known.collect(),
             tools: self.tools.clone(),
             index,
+            domains: self.domains.clone(),
+            asked: self.asked.clone(),
+            past: self.past.clone(),
+        })
+    }
+
+    /// The same requests over the tools of other sets beside its own.
+    pub(crate) fn among(&self, name: &'static str, others: &[&Self]) -> Result<Self> {
+        let mut tools = self.tools.clone();
+        for other in others {
+            for (name, tool) in &other.tools {
+                tools
+                    .entry(name.clone())
+                    .or_insert_with(|| Arc::clone(tool));
+            }
+        }
+        let mut index = Index::new();
+        let mut names: Vec<&String> = tools.keys().collect();
+        names.sort();
+        for name in names {
+            index.put(Card::of_tool(Kind::Tool, &tools[name]), None)?;
+        }
+        Ok(Self {
+            name,
+            tools,
+            index,
+            domains: BTreeMap::new(),
+            meanings: HashMap::new(),
             asked: self.asked.clone(),
             past: self.past.clone(),
         })
