@@ -106,6 +106,11 @@ impl Http {
         }
     }
 
+    /// Whether there is any host that may be called.
+    pub(crate) fn has_hosts(&self) -> bool {
+        !self.hosts.is_empty()
+    }
+
     fn client(&self) -> Result<&Client, Failure> {
         let made = self.client.get_or_init(|| {
             let hosts = Arc::clone(&self.hosts);

@@ -117,6 +117,16 @@ impl Tools for Builtin {
         preview::preview(&self.roots, &name.tool, arguments).await
     }
 
+    fn unusable(&self, name: &ToolName) -> Option<String> {
+        let why = match name.tool.as_str() {
+            "shell" if !self.shell => "commands are switched off",
+            "llm" if self.model.is_none() => "no model is configured",
+            "http" if !self.http.has_hosts() => "no host may be called",
+            _ => return None,
+        };
+        Some(why.to_owned())
+    }
+
     fn exchange(&self, _: &ToolName, _: &str) -> Option<Exchange> {
         None
     }

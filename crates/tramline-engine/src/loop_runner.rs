@@ -21,14 +21,19 @@ mod check;
 mod course;
 mod memory;
 mod perform;
+mod plan_request;
 mod prompt;
+mod propose;
+mod related;
 mod request;
 mod response;
 mod save;
 mod schema;
 mod think;
 
-pub use ask::{Asked, PlanRequest, plan_schema, tools_told};
+pub use ask::Asked;
+pub use plan_request::{PlanRequest, dag_schema, plan_schema, tools_told};
+pub use propose::{Intent, Proposal};
 pub use request::{Mend, Request};
 pub use response::{By, Response, Standing, StepResult};
 
@@ -272,8 +277,8 @@ impl LoopRunner {
         course.remember(run, results);
         course.failed = Vec::new();
         if self.model.is_none() {
-            let shown = candidates::candidates(&self.engine, &course.request, tools).await;
-            let request = ask::mend(&course, &shown);
+            let offered = candidates::for_agent(&self.engine, &course.request, tools, None, true);
+            let request = plan_request::mend(&self.engine, &course, &offered.await);
             return self.asked(course, request, terms).await;
         }
         let before = course.plan.clone();
@@ -309,9 +314,10 @@ impl LoopRunner {
         tools: &[Arc<Tool>],
         terms: &Terms,
     ) -> Result<Response, Fault> {
-        let shown = candidates::candidates(&self.engine, &course.request, tools).await;
         let guess = self.guess(&course).await?;
-        let request = ask::request(&course, &guess, &shown);
+        let asked = &course.request;
+        let offered = candidates::for_agent(&self.engine, asked, tools, Some(&guess), true).await;
+        let request = plan_request::request(&self.engine, &course, &guess, &offered);
         self.asked(course, request, terms).await
     }
 
@@ -335,11 +341,6 @@ impl LoopRunner {
             .filter(|tool| request.may_use(&tool.name))
             .cloned()
             .collect())
-    }
-
-    /// Keeps a question for a plan of a front end's own; its answer is the front end's to use.
-    pub async fn keep_question(&self, about: Value, terms: &Terms) -> Result<String, Fault> {
-        ask::keep(self.engine.store(), Asked::Else(about), terms).await
     }
 
     /// What a handle asks for, if it is this owner's.

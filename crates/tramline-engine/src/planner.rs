@@ -12,8 +12,10 @@ use tramline_core::{Str, Value};
 
 mod bind;
 mod candidates;
+mod caution;
 mod choice;
 mod draft;
+mod dropped;
 mod edges;
 mod fields;
 mod found;
@@ -39,7 +41,7 @@ use signs::{Weighed, sureness, weigh};
 
 /// A clause that says what it wants as plainly as this needs no vote.
 const PLAIN_MIN: f64 = 0.4;
-/// Below this nothing runs that nobody has looked at, unless the words are plain.
+/// Below this, what the clauses plainly say goes before what was weighed.
 const SURE_MIN: f64 = 0.8;
 /// So many other plans are told.
 const OTHERS_MAX: usize = 2;
@@ -94,10 +96,10 @@ pub struct Plan {
     pub others: Vec<Other>,
     /// The arguments that are needed and not known.
     pub missing: Vec<Missing>,
-    /// The clauses that no tool fits.
+    /// The parts of the request that the plan does nothing for.
     pub unmet: Vec<String>,
-    /// Whether each clause says plainly which tool it wants.
-    pub plain: bool,
+    /// Why it is not to be run before anybody has looked at it, in words. Empty if it may be.
+    pub objections: Vec<String>,
 }
 
 /// Why a task is there.
@@ -145,11 +147,25 @@ pub struct Missing {
 }
 
 impl Plan {
-    /// Whether nothing about it is open.
+    /// Whether nothing about it is open. That does not make it safe to run: see [`Plan::may_run`].
     pub fn is_complete(&self) -> bool {
-        let some = !self.tools.is_empty() && self.unmet.is_empty();
-        some && self.missing.is_empty() && (self.plain || self.confidence >= SURE_MIN)
+        !self.tools.is_empty() && self.unmet.is_empty() && self.missing.is_empty()
     }
+
+    /// Whether it may run before anybody has looked at it: it only reads, nothing about it is open,
+    /// and the request is no question, no negation and not conditional.
+    pub fn may_run(&self) -> bool {
+        self.is_complete() && self.objections.is_empty()
+    }
+}
+
+/// The parts of a request that may each want something of their own.
+pub(crate) fn parts(wish: &str) -> Vec<String> {
+    let clauses = words::clauses(wish);
+    clauses
+        .iter()
+        .flat_map(|clause| words::parts(clause))
+        .collect()
 }
 
 /// Makes tasks out of a wish, among these tools alone and without a past.
@@ -210,18 +226,23 @@ pub fn propose(ask: &Ask<'_>) -> Plan {
         weighed.insert(0, usual);
     }
     let Some(picked) = weighed.first() else {
-        return told::nothing(ask);
+        let mut plan = told::nothing(ask);
+        plan.objections = caution::objections(ask.wish, &plan, &[]);
+        return plan;
     };
-    let by_words = was_said(picked);
-    let drafts = Draft::all(ask, &scene, picked, by_words);
+    let drafts = Draft::all(ask, &scene, picked, was_said(picked));
+    let annotated = caution::annotated(drafts.iter().map(|draft| &*draft.tool));
     let mut plan = told::plan(ask, &scene, drafts, &weighed);
-    plan.plain = plain && by_words;
     if let Some((_, sure)) = habit {
         plan.confidence = plan.confidence.max(told::round(sure));
     }
-    if by_words || scene.voters.is_empty() {
-        told::unmet(ask, &mut plan);
+    if was_said(picked) {
+        // Where search is sure of the tool of every clause, so is the plan of just these tools.
+        let sure = clauses.iter().map(|clause| clause.sure).product::<f64>();
+        plan.confidence = plan.confidence.max(told::round(sure));
     }
+    told::unmet(dropped::parts(ask, &scene, &picked.tools), &mut plan);
+    plan.objections = caution::objections(ask.wish, &plan, &annotated);
     plan
 }
 

@@ -35,6 +35,7 @@ use tokio::sync::Mutex;
 use tramline_core::Str;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
+use tramline_core::workflow::WORKFLOW_SERVER;
 
 /// Servers get so long to say what tools they have.
 const ASK_MAX: Duration = Duration::from_secs(30);
@@ -147,26 +148,26 @@ impl Registry {
         Ok((list, self.seeker.fitting(pattern, most)))
     }
 
-    /// What is found for a wish among what may be used, and all of that by name.
+    /// What is found for a wish among what may be used and can be, and all of that by name.
     pub(crate) async fn found(
         &self,
         wish: &str,
         may: &(dyn Fn(&ToolName) -> bool + Sync),
+        can: &(dyn Fn(&ToolName) -> bool + Sync),
     ) -> Result<(HashMap<String, Arc<Tool>>, Found), StoreFault> {
         let list = self.list().await?;
         self.follow(&list.tools, Scope::All).await;
-        let usable: Vec<_> = list
-            .tools
-            .iter()
-            .filter(|tool| may(&tool.name))
-            .cloned()
-            .collect();
+        let allowed = list.tools.iter().filter(|tool| may(&tool.name));
+        let allowed: Vec<_> = allowed.cloned().collect();
+        let narrowed = allowed.len() < list.tools.len();
+        let usable = allowed.into_iter().filter(|tool| can(&tool.name));
+        let usable: Vec<_> = usable.collect();
         let known = usable
             .iter()
             .map(|tool| (tool.name.to_string(), Arc::clone(tool)));
         let known: HashMap<String, Arc<Tool>> = known.collect();
         // Few of many would hardly be among the best of all.
-        if usable.len() < list.tools.len() && usable.len() <= FEW {
+        if narrowed && usable.len() <= FEW {
             return Ok((known, Found::among(wish, &usable)));
         }
         let lookup = |name: &str| known.get(name).cloned();
@@ -178,6 +179,24 @@ impl Registry {
         // Only a help in finding: without it everything is found by its own words.
         let _ = self.uses.refresh().await;
         self.seeker.follow(tools, &self.uses, scope).await;
+    }
+
+    /// Which of some servers cannot be reached now, with why. Servers that are connected are not asked.
+    pub async fn unreachable(&self, servers: &BTreeSet<Str>) -> Vec<(Str, Failure)> {
+        let asked = servers.iter().filter(|server| *server != WORKFLOW_SERVER);
+        let asked: Vec<Str> = asked.cloned().collect();
+        let answers = stream::iter(asked).map(|server| async move {
+            match self.ask_one(&server).await {
+                Some(Ok(_)) => None,
+                Some(Err(failure)) => Some((server, failure)),
+                None => {
+                    let message = format!("no server `{server}` is configured");
+                    Some((server, Failure::new(FailureKind::UnknownTool, message)))
+                }
+            }
+        });
+        let answers = answers.buffered(ASKED_AT_ONCE).collect::<Vec<_>>().await;
+        answers.into_iter().flatten().collect()
     }
 
     /// Asks every server anew, whatever is known of its tools.

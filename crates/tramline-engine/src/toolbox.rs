@@ -68,6 +68,10 @@ impl Tools for Toolbox {
         self.of(name).preview(name, arguments).await
     }
 
+    fn unusable(&self, name: &ToolName) -> Option<String> {
+        self.of(name).unusable(name)
+    }
+
     fn exchange(&self, name: &ToolName, key: &str) -> Option<Exchange> {
         self.of(name).exchange(name, key)
     }

@@ -4,6 +4,7 @@ use super::{Engine, Inner};
 use crate::fault::Fault;
 use crate::learnt::Learnt;
 use crate::planner::{Ask, Done, Plan, Precedent, propose};
+use crate::policy::Verdict;
 use std::collections::{BTreeMap, BTreeSet};
 use tramline_core::Value;
 use tramline_core::ids::ToolName;
@@ -30,9 +31,10 @@ impl Engine {
         taken: &(dyn Fn(&str) -> bool + Sync),
         done: &[Done],
     ) -> Result<Plan, Fault> {
-        let (known, found) = self.0.registry.found(wish, may).await?;
+        let can = |tool: &ToolName| self.unusable(tool).is_none();
+        let (known, found) = self.0.registry.found(wish, may, &can).await?;
         let past = self.0.learnt.past().await?;
-        Ok(propose(&Ask {
+        let mut plan = propose(&Ask {
             wish,
             context,
             found: &found,
@@ -41,7 +43,22 @@ impl Engine {
             everything: &|| known.values().cloned().collect(),
             taken,
             done,
-        }))
+        });
+        let asks = plan.tools.iter().filter(|tool| self.asks_before(tool));
+        let asks: Vec<String> = asks
+            .map(|tool| format!("a person is asked before {tool} is called"))
+            .collect();
+        plan.objections.extend(asks);
+        Ok(plan)
+    }
+
+    /// Why a tool that is listed cannot be used here and now, as far as that is known without asking
+    /// its server: it is switched off, or the operator denies it.
+    pub fn unusable(&self, tool: &ToolName) -> Option<String> {
+        match self.options().policy.verdict(tool) {
+            Verdict::Deny(pattern) => Some(format!("the operator's policy denies `{pattern}`")),
+            Verdict::Ask(_) | Verdict::Free => self.tools().unusable(tool),
+        }
     }
 }
 
@@ -61,7 +78,8 @@ impl Inner {
         if loaded.entries.iter().any(|entry| failed(&entry.event)) {
             return;
         }
-        let mut execution = executed(&loaded.run.graph.workflow);
+        // What was added later was added for something else than the intent.
+        let mut execution = executed(&loaded.run.started.workflow);
         execution.intent = intent.clone();
         // Only a help in planning: without it plans are made from words.
         let _ = self.learnt.learn(execution, run.updated_ms).await;

@@ -3,7 +3,7 @@
 use super::Terms;
 use super::course::Course;
 use super::request::Mend;
-use super::response::{Standing, StepResult};
+use super::response::{By, Standing, StepResult};
 use crate::drive::Ended;
 use crate::engine::{Engine, Handle, Loaded, Start};
 use crate::fault::Fault;
@@ -15,7 +15,7 @@ use tramline_core::graph::Graph;
 use tramline_core::ids::{RunId, Seq};
 use tramline_core::journal::{Outcome, Pause, Spent};
 use tramline_core::trace::{self, Trace};
-use tramline_core::{Value, question};
+use tramline_core::{Str, Value, question};
 
 /// What runs of the loop are called in the list of runs.
 const NAME: &str = "loop";
@@ -65,13 +65,20 @@ pub(super) async fn start(
     start.owner = terms.owner.clone();
     start.ttl_ms = terms.ttl_ms;
     start.upstream = course.upstream.clone().or_else(|| terms.upstream.clone());
-    start.intent = Some(course.request.last().into());
+    start.intent = lesson(course);
     start.budget = course.budget().map(|mut budget| {
         // What planning took is gone before the first step.
         budget.spend(Spent::Tokens, course.tokens);
         budget
     });
     engine.start(start).await.map(Ok)
+}
+
+/// What the plan is a lesson for: the message, if somebody else than us made the plan, and made it for
+/// all of the message rather than for what was left of it.
+fn lesson(course: &Course) -> Option<Str> {
+    let given = matches!(course.by, Some(By::Caller | By::Agent));
+    (given && course.earlier.is_empty()).then(|| course.request.last().into())
 }
 
 /// Waits until a run ends or pauses, and drives it if it should go on and nobody does.

@@ -1,7 +1,7 @@
 //! What a model is told to make a plan: the rules, the tools that may serve, what is known.
 
-use super::ask::tools_told;
 use super::course::Course;
+use super::plan_request::tools_told;
 use super::response::StepResult;
 use super::schema;
 use crate::seams::{Message, Prompt, Role, Tool};

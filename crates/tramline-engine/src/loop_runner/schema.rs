@@ -4,7 +4,7 @@
 //! argument. Only the plainest words of JSON Schema are used, since each of them knows others; what
 //! is said in more is checked when the plan is there.
 
-use super::ask::STEPS_MAX;
+use super::plan_request::STEPS_MAX;
 use crate::seams::Tool;
 use std::sync::Arc;
 use tramline_core::{Map, Value};

@@ -1,9 +1,6 @@
 //! Who plans: the model where there is one, and else the planner of words if it is sure.
 
-use super::ask::tools_told;
 use super::course::Course;
-use super::memory::Recalled;
-use super::request::Request;
 use super::response::By;
 use super::{LoopRunner, candidates, check, prompt};
 use crate::fault::Fault;
@@ -14,7 +11,6 @@ use std::time::Duration;
 use tramline_core::Value;
 use tramline_core::formats::tool_plan::{Plan, Planned};
 use tramline_core::ids::ToolName;
-use tramline_core::upstream::Upstream;
 
 /// A model gets so long for a plan, whatever its own patience is.
 const PLAN_MAX: Duration = Duration::from_secs(180);
@@ -30,7 +26,7 @@ impl LoopRunner {
         before: Option<&Plan>,
     ) -> Option<(Plan, By)> {
         if let Some(model) = &self.model {
-            let shown = candidates::candidates(&self.engine, &course.request, tools).await;
+            let shown = candidates::for_model(&self.engine, &course.request, tools).await;
             match self.observed(model, course, (tools, &shown), before).await {
                 Ok(plan) => return Some((plan, By::Model)),
                 Err(why) => course.problems.push(why),
@@ -42,10 +38,10 @@ impl LoopRunner {
         self.by_words(course).await.map(|plan| (plan, By::Words))
     }
 
-    /// The plan of the planner without a model, if nothing about it is open.
+    /// The plan of the planner without a model, if it may run before anybody has looked at it.
     async fn by_words(&self, course: &Course) -> Option<Plan> {
         let planned = self.guess(course).await.ok();
-        let planned = planned.filter(planner::Plan::is_complete)?;
+        let planned = planned.filter(planner::Plan::may_run)?;
         Some(steps(&planned.tasks))
     }
 
@@ -61,7 +57,7 @@ impl LoopRunner {
     }
 
     /// Asks the model, and tells the observer, if there is one, what came of it.
-    async fn observed(
+    pub(super) async fn observed(
         &self,
         model: &Arc<dyn Model>,
         course: &mut Course,
@@ -87,39 +83,6 @@ impl LoopRunner {
         // What follows stands beside the plan; where nobody called, below it, to be found with it.
         course.upstream = within.or(Some(span));
         plan
-    }
-
-    /// The model's plan for a wish of whoever stands behind that span, with nothing wrong about it and
-    /// every tool named with its server; nothing without a model.
-    pub async fn propose(
-        &self,
-        wish: &str,
-        context: Option<&Value>,
-        upstream: Option<Upstream>,
-    ) -> Option<Plan> {
-        let model = self.model.as_ref()?;
-        let mut request = Request::new(wish);
-        request.context = context
-            .and_then(Value::as_object)
-            .cloned()
-            .unwrap_or_default();
-        request.check().ok()?;
-        let tools = self.tools(&request).await.ok()?;
-        let shown = candidates::candidates(&self.engine, &request, &tools).await;
-        let mut course = Course::new(request, Recalled::default());
-        course.upstream = upstream;
-        let asked = self.observed(model, &mut course, (&tools, &shown), None);
-        let plan = asked.await.ok()?;
-        let checked = check::check(&plan, &course, &tools);
-        (checked.wrong.is_empty() && !checked.runs.steps.is_empty()).then_some(checked.runs)
-    }
-
-    /// The tools that are nearest to a wish, as a planner reads them.
-    pub async fn candidates(&self, wish: &str) -> Result<Value, Fault> {
-        let request = Request::new(wish);
-        let tools = self.tools(&request).await?;
-        let shown = candidates::candidates(&self.engine, &request, &tools).await;
-        Ok(tools_told(&shown))
     }
 }
 

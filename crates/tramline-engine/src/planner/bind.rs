@@ -1,30 +1,190 @@
-//! Arguments that the wish says as they are.
+//! Arguments that the wish says as they are, by kind: a path is not SQL, and an address is not a name.
 
 use super::literals::{Kind, Literal};
+use crate::seams::Tool;
 use tramline_core::Value;
+use tramline_core::schema::Checker;
+
+/// What an argument holds, as its name, description and schema say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Holds {
+    Path,
+    Url,
+    Sql,
+    Email,
+    Whole,
+    Number,
+    Truth,
+    Text,
+    /// Nothing that can be said in a word.
+    Other,
+}
 
 /// Takes the first literal that an argument can be.
-pub(super) fn take(literals: &mut Vec<Literal>, name: &str, about: &Value) -> Option<Value> {
-    let kinds = kinds(name, about);
+pub(super) fn take(
+    literals: &mut Vec<Literal>,
+    tool: &Tool,
+    name: &str,
+    about: &Value,
+) -> Option<Value> {
+    let kinds = kinds(holds(tool, name, about));
+    let fits =
+        |literal: &Literal, kind: Kind| literal.kind == kind && allows(about, &literal.value);
     let at = kinds
         .iter()
-        .find_map(|kind| literals.iter().position(|literal| literal.kind == *kind))?;
+        .find_map(|kind| literals.iter().position(|literal| fits(literal, *kind)))?;
     Some(literals.remove(at).value)
 }
 
-/// What an argument can be, best first.
-fn kinds(name: &str, about: &Value) -> &'static [Kind] {
+/// Whether a value is what an argument's own schema allows.
+pub(super) fn allows(about: &Value, value: &Value) -> bool {
+    match Checker::new(about) {
+        Ok(checker) => checker.check(value).is_ok(),
+        // A schema that cannot be read allows what its server will say.
+        Err(_) => true,
+    }
+}
+
+/// What can be taken for an argument, best first.
+fn kinds(holds: Holds) -> &'static [Kind] {
+    match holds {
+        Holds::Path => &[Kind::Path, Kind::QuotedPath, Kind::Quoted],
+        Holds::Url => &[Kind::Url, Kind::QuotedUrl],
+        Holds::Sql => &[Kind::Sql],
+        Holds::Email => &[Kind::Email],
+        Holds::Whole => &[Kind::Whole],
+        Holds::Number => &[Kind::Whole, Kind::Fraction],
+        Holds::Truth => &[Kind::Truth],
+        Holds::Text => &[Kind::Quoted, Kind::Email],
+        Holds::Other => &[],
+    }
+}
+
+fn holds(tool: &Tool, name: &str, about: &Value) -> Holds {
+    let text = |key: &str| about.get(key).and_then(Value::as_str).unwrap_or_default();
     let name = name.to_lowercase();
-    let speaks_of = |words: &[&str]| words.iter().any(|word| name.contains(word));
-    match about.get("type").and_then(Value::as_str) {
-        Some("integer") => &[Kind::Whole],
-        Some("number") => &[Kind::Whole, Kind::Fraction],
-        Some("boolean") => &[Kind::Truth],
-        Some("string") | None if speaks_of(&["url", "uri"]) => &[Kind::Url],
-        Some("string") | None if speaks_of(&["path", "file", "dir", "folder"]) => {
-            &[Kind::Path, Kind::Quoted]
+    let says = text("description").to_lowercase();
+    let named = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    let said = |words: &[&str]| words.iter().any(|word| says.contains(word));
+    match text("type") {
+        "integer" => return Holds::Whole,
+        "number" => return Holds::Number,
+        "boolean" => return Holds::Truth,
+        "string" => {}
+        "" if about.get("anyOf").is_none() && about.get("oneOf").is_none() => {}
+        _ => return Holds::Other,
+    }
+    match text("format") {
+        "uri" | "url" | "uri-reference" | "iri" => return Holds::Url,
+        "email" | "idn-email" => return Holds::Email,
+        _ => {}
+    }
+    match () {
+        () if named(&["sql"]) || speaks_of_sql(&says) => Holds::Sql,
+        () if named(&["query", "statement"]) && is_of_sql(tool) => Holds::Sql,
+        () if named(&["url", "uri", "href"]) => Holds::Url,
+        () if named(&["path", "file", "dir", "folder", "root"]) => Holds::Path,
+        () if named(&["email", "mail_to"]) => Holds::Email,
+        () if said(&["path to", "path of", "directory path"]) => Holds::Path,
+        () => Holds::Text,
+    }
+}
+
+fn speaks_of_sql(text: &str) -> bool {
+    text.split(|c: char| !c.is_alphanumeric())
+        .any(|word| word == "sql")
+}
+
+/// Whether a tool takes SQL, as its own words say.
+fn is_of_sql(tool: &Tool) -> bool {
+    let says = tool
+        .description
+        .as_deref()
+        .unwrap_or_default()
+        .to_lowercase();
+    let words = ["sql", "sqlite", "postgres", "mysql", "database", "select"];
+    let has = |text: &str| words.iter().any(|word| text.contains(word));
+    has(&says) || has(&tool.name.server.to_lowercase()) || has(&tool.name.tool.to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::literals;
+    use super::*;
+
+    fn bound(wish: &str, name: &str, about: &str) -> Option<String> {
+        let about = Value::from_json(about).unwrap();
+        let tool = Tool {
+            name: tramline_core::ids::ToolName::new("s", "t"),
+            title: None,
+            description: None,
+            input_schema: Value::Null,
+            output_schema: None,
+            hints: crate::seams::Hints::default(),
+        };
+        let value = take(&mut literals::of(wish), &tool, name, &about)?;
+        Some(
+            value
+                .as_str()
+                .map_or_else(|| value.to_json(), str::to_owned),
+        )
+    }
+
+    #[test]
+    fn values_go_where_their_kind_belongs() {
+        let text = r#"{"type":"string"}"#;
+        let sql = r#"{"type":"string","description":"SELECT SQL query to execute"}"#;
+        for (wish, name, about, expected) in [
+            ("read src/main.rs", "path", text, Some("src/main.rs")),
+            ("read 'src/main.rs'", "path", text, Some("src/main.rs")),
+            ("read 'notes'", "path", text, Some("notes")),
+            ("read src/main.rs", "query", sql, None),
+            ("run 'src/main.rs'", "query", sql, None),
+            ("query the table 'orders'", "query", sql, None),
+            (
+                "run 'SELECT * FROM a'",
+                "query",
+                sql,
+                Some("SELECT * FROM a"),
+            ),
+            ("run 'SELECT * FROM a'", "path", text, None),
+            ("open https://a.b/c", "path", text, None),
+            ("open https://a.b/c", "url", text, Some("https://a.b/c")),
+            ("open 'https://a.b/c'", "url", text, Some("https://a.b/c")),
+            ("open notes.txt", "url", text, None),
+            ("search for 'tram'", "pattern", text, Some("tram")),
+            ("send data/report.pdf", "recipient", text, None),
+            (
+                "write to ann@example.com",
+                "email",
+                text,
+                Some("ann@example.com"),
+            ),
+            ("take 5 of them", "name", text, None),
+            (
+                "set the level to 'high'",
+                "level",
+                r#"{"type":"string","enum":["low","high"]}"#,
+                Some("high"),
+            ),
+            (
+                "set the level to 'blue'",
+                "level",
+                r#"{"type":"string","enum":["low","high"]}"#,
+                None,
+            ),
+            (
+                "show 500 lines",
+                "lines",
+                r#"{"type":"integer","maximum":100}"#,
+                None,
+            ),
+        ] {
+            assert_eq!(
+                bound(wish, name, about).as_deref(),
+                expected,
+                "{wish} {name}"
+            );
         }
-        Some("string") => &[Kind::Quoted, Kind::Path, Kind::Url],
-        Some(_) | None => &[],
     }
 }

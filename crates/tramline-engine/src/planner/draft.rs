@@ -1,7 +1,7 @@
 //! The tasks of a plan before they are told: with their arguments, what gives those, and what had to be
 //! added for that.
 
-use super::bind::take;
+use super::bind::{allows, take};
 use super::fields::{self, Fit, Part, Wanted};
 use super::literals::{self, Literal};
 use super::scene::{Place, Scene};
@@ -159,11 +159,7 @@ impl Table<'_> {
         let all = properties.into_iter().flat_map(Map::iter);
         let (needed, others): (Vec<_>, Vec<_>) = all.partition(|(name, _)| is_required(name));
         for (name, about) in needed {
-            let known = self
-                .ask
-                .context
-                .and_then(|context| context.get(name))
-                .cloned();
+            let known = self.known(name, about);
             if let Some(value) = known.or_else(|| self.literal(at, name, about)) {
                 self.drafts[at].arguments.insert(name.clone(), value);
                 continue;
@@ -193,8 +189,16 @@ impl Table<'_> {
         }
     }
 
+    /// What the context has under an argument's name, if that is what the argument allows.
+    fn known(&self, name: &str, about: &Value) -> Option<Value> {
+        let value = self.ask.context?.get(name)?;
+        allows(about, value).then(|| value.clone())
+    }
+
     fn literal(&mut self, at: usize, name: &str, about: &Value) -> Option<Value> {
-        take(self.literals.get_mut(self.drafts[at].clause)?, name, about)
+        let draft = &self.drafts[at];
+        let left = self.literals.get_mut(draft.clause)?;
+        take(left, &draft.tool, name, about)
     }
 
     /// Takes an argument from what is done or what other tasks give.
@@ -307,10 +311,7 @@ impl Table<'_> {
         required.iter().filter_map(Value::as_str).all(|name| {
             let about = schema.get("properties").and_then(|all| all.get(name));
             let about = about.cloned().unwrap_or_default();
-            let known = self
-                .ask
-                .context
-                .is_some_and(|context| context.get(name).is_some());
+            let known = self.known(name, &about).is_some();
             let wanted = Wanted {
                 name,
                 about: &about,
@@ -318,7 +319,7 @@ impl Table<'_> {
             };
             let given = |parts: &[Part], giver: &str| fields::best(&wanted, parts, giver).is_some();
             known
-                || take(&mut left, name, &about).is_some()
+                || take(&mut left, tool, name, &about).is_some()
                 || self
                     .done
                     .iter()

@@ -1,5 +1,6 @@
 //! What search found for a wish: for all of it, and for each of its clauses.
 
+use super::dropped::Part;
 use super::{literals, words};
 use crate::seams::Tool;
 use crate::search::{Card, HITS_MAX, Index, Kind, Vector, said};
@@ -17,6 +18,8 @@ const SPOKEN_OF: usize = 8;
 const MEANT_MAX: usize = 8;
 /// Longer wishes are cut, in clauses.
 const CLAUSES_MAX: usize = 32;
+/// So many parts of a clause are looked at: each costs a search.
+const PARTS_MAX: usize = 16;
 /// A tool that fits worse is none at all.
 const FIT_MIN: f64 = 0.15;
 
@@ -43,6 +46,10 @@ pub(super) struct Clause {
     pub(super) best: Option<(Arc<Tool>, f64)>,
     /// What was found for it, best first, each next to the best, from 0 to 1.
     pub(super) hits: Vec<(Arc<Tool>, f64)>,
+    /// How sure search is of the tool that the clause speaks of, where the clause says exactly that.
+    pub(super) sure: f64,
+    /// The same in finer parts, for telling what a plan leaves out.
+    pub(super) parts: Vec<Part>,
 }
 
 impl Found {
@@ -129,8 +136,13 @@ fn clause(
     lookup: &impl Fn(&str) -> Option<Arc<Tool>>,
 ) -> Clause {
     let bare = literals::without(&text);
-    let hits = index.search(&bare, meaning, CLAUSE_HITS).into_iter();
+    let hits = index.search(&bare, meaning, CLAUSE_HITS);
+    // How sure search is of a hit says nothing of a plan, unless the clause says exactly what the
+    // tool says of itself.
+    let first = hits.first().filter(|hit| hit.signs.exact);
+    let first = first.map(|hit| (hit.id.clone(), hit.confidence));
     let hits: Vec<(Arc<Tool>, f32)> = hits
+        .into_iter()
         .filter_map(|hit| Some((lookup(&hit.id)?, hit.score)))
         .collect();
     let by_words = meaning.map(|_| index.search(&bare, None, SPOKEN_OF));
@@ -142,17 +154,46 @@ fn clause(
             .map(|(tool, _)| Arc::clone(tool))
             .collect(),
     };
+    let best = best(&bare, spoken, index);
+    let sure = match (&first, &best) {
+        (Some((id, sure)), Some((tool, _))) if *id == tool.name.to_string() => *sure,
+        _ => 0.0,
+    };
+    let mut clause = Clause {
+        words: said(&text),
+        best,
+        sure,
+        hits: next_to_best(hits),
+        parts: Vec::new(),
+        text,
+    };
+    let parts = words::parts(&clause.text);
+    clause.parts = match parts.len() {
+        0 | 1 => vec![clause.whole()],
+        _ => {
+            let part = |text: String| {
+                let hits = index.search(&literals::without(&text), None, SPOKEN_OF);
+                let hits = hits.into_iter();
+                let hits = hits.filter_map(|hit| Some((lookup(&hit.id)?, hit.score)));
+                Part {
+                    hits: next_to_best(hits.collect()),
+                    text,
+                }
+            };
+            parts.into_iter().take(PARTS_MAX).map(part).collect()
+        }
+    };
+    clause
+}
+
+/// Scores as shares of the best one.
+fn next_to_best(hits: Vec<(Arc<Tool>, f32)>) -> Vec<(Arc<Tool>, f64)> {
     let top = hits
         .first()
         .map_or(1.0, |(_, score)| *score)
         .max(f32::MIN_POSITIVE);
     let next = |(tool, score): (Arc<Tool>, f32)| (tool, f64::from((score / top).clamp(0.0, 1.0)));
-    Clause {
-        words: said(&text),
-        text,
-        best: best(&bare, spoken, index),
-        hits: hits.into_iter().map(next).collect(),
-    }
+    hits.into_iter().map(next).collect()
 }
 
 /// Of some tools the one whose words say most of a clause.

@@ -3,10 +3,21 @@
 use std::ops::Range;
 use tramline_core::Value;
 
+/// How statements of SQL begin.
+const SQL: [&str; 12] = [
+    "SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "ALTER", "DROP", "WITH", "PRAGMA", "REPLACE",
+    "EXPLAIN", "TRUNCATE",
+];
+
 /// What a literal looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
+    /// Text in quotes that looks like nothing else.
     Quoted,
+    QuotedPath,
+    QuotedUrl,
+    Sql,
+    Email,
     Path,
     Url,
     Whole,
@@ -26,8 +37,12 @@ pub(crate) fn quotes(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut open: Option<(usize, char)> = None;
     let mut before = ' ';
-    for (at, c) in text.char_indices() {
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let next = chars.peek().map_or(' ', |(_, next)| *next);
         match open {
+            // One with letters on both sides is an apostrophe: `'Ada's book'`.
+            Some((_, end)) if c == end && is_apostrophe(before, c, next) => {}
             Some((from, end)) if c == end => {
                 found.push(from..at + c.len_utf8());
                 open = None;
@@ -50,6 +65,10 @@ pub(crate) fn quotes(text: &str) -> Vec<Range<usize>> {
     found
 }
 
+fn is_apostrophe(before: char, c: char, next: char) -> bool {
+    matches!(c, '\'' | '’') && before.is_alphanumeric() && next.is_alphanumeric()
+}
+
 /// The literals of a text, in order.
 pub(super) fn of(text: &str) -> Vec<Literal> {
     let mut found = Vec::new();
@@ -58,13 +77,27 @@ pub(super) fn of(text: &str) -> Vec<Literal> {
         found.extend(text[from..span.start].split_whitespace().filter_map(bare));
         let inside = text[span.clone()].trim_matches(['"', '\'', '`', '“', '”', '‘', '’']);
         found.push(Literal {
-            kind: Kind::Quoted,
+            kind: kind_of_quoted(inside),
             value: inside.into(),
         });
         from = span.end;
     }
     found.extend(text[from..].split_whitespace().filter_map(bare));
     found
+}
+
+/// What a text in quotes looks like.
+fn kind_of_quoted(text: &str) -> Kind {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    let is_one = text.split_whitespace().count() == 1;
+    match bare(text).map(|literal| literal.kind) {
+        Some(Kind::Url) if is_one => Kind::QuotedUrl,
+        Some(Kind::Email) if is_one => Kind::Email,
+        Some(Kind::Path) if is_one => Kind::QuotedPath,
+        _ if !is_one && SQL.contains(&first.to_ascii_uppercase().as_str()) => Kind::Sql,
+        _ if !is_one && text.starts_with('/') => Kind::QuotedPath,
+        _ => Kind::Quoted,
+    }
 }
 
 /// A text without its quoted parts and its bare literals.
@@ -107,6 +140,9 @@ fn bare(word: &str) -> Option<Literal> {
     if plain.contains("://") {
         return made(Kind::Url, plain.into());
     }
+    if is_email(plain) {
+        return made(Kind::Email, plain.into());
+    }
     let (stem, ending) = plain.rsplit_once('.').unwrap_or(("", ""));
     let is_name = |part: &str| !part.is_empty() && part.chars().all(char::is_alphanumeric);
     let is_file = is_name(ending) && ending.len() <= 5 && !stem.is_empty();
@@ -114,4 +150,11 @@ fn bare(word: &str) -> Option<Literal> {
         return made(Kind::Path, plain.into());
     }
     None
+}
+
+fn is_email(word: &str) -> bool {
+    let Some((who, host)) = word.split_once('@') else {
+        return false;
+    };
+    !who.is_empty() && !word.contains('/') && host.contains('.') && !host.contains('@')
 }

@@ -19,25 +19,24 @@ pub(super) fn nothing(ask: &Ask<'_>) -> Plan {
         tasks: Value::array([]),
         ..Plan::default()
     };
-    unmet(ask, &mut plan);
+    let clauses = ask.found.clauses.iter();
+    unmet(
+        clauses.map(|clause| clause.text.clone()).collect(),
+        &mut plan,
+    );
     plan
 }
 
-/// Tells which clauses no tool fits.
-pub(super) fn unmet(ask: &Ask<'_>, plan: &mut Plan) {
-    for clause in ask
-        .found
-        .clauses
-        .iter()
-        .filter(|clause| clause.best.is_none())
-    {
-        let says = format!("no tool fits \"{}\"", clause.text);
+/// Tells which parts of a request the plan does nothing for.
+pub(super) fn unmet(parts: Vec<String>, plan: &mut Plan) {
+    for part in &parts {
         if !plan.explanation.is_empty() {
             plan.explanation.push_str("; ");
         }
+        let says = format!("no tool fits \"{part}\"");
         plan.explanation.push_str(&says);
-        plan.unmet.push(clause.text.clone());
     }
+    plan.unmet = parts;
 }
 
 /// The plan that some drafts make, and the ones that were nearly it.

@@ -14,15 +14,40 @@ const EMPTY: [&str; 30] = [
 /// What divides a wish into clauses.
 const DIVIDERS: [&str; 7] = ["; ", ", then ", " and then ", " then ", ". ", "\n", " and "];
 
+/// What divides a clause into parts that may each want something of their own.
+const PART_DIVIDERS: [&str; 12] = [
+    ", ",
+    " but ",
+    " also ",
+    " as well as ",
+    " plus ",
+    " & ",
+    " before ",
+    " after ",
+    " while ",
+    " afterwards ",
+    " finally ",
+    " next ",
+];
+
 /// The clauses of a wish, what is in quotes kept whole.
 pub(super) fn clauses(wish: &str) -> Vec<String> {
+    divided(wish, &DIVIDERS)
+}
+
+/// The parts of a clause, what is in quotes kept whole.
+pub(super) fn parts(clause: &str) -> Vec<String> {
+    divided(clause, &PART_DIVIDERS)
+}
+
+fn divided(wish: &str, dividers: &[&str]) -> Vec<String> {
     let quoted = literals::quotes(wish);
     let inside = |at: usize| quoted.iter().any(|span| span.contains(&at));
     let mut cuts = Vec::new();
     let lower = wish.to_ascii_lowercase();
     let mut at = 0;
     while at < wish.len() {
-        let divider = DIVIDERS
+        let divider = dividers
             .iter()
             .find(|divider| lower[at..].starts_with(**divider));
         match divider {

@@ -35,6 +35,12 @@ pub trait Tools: Send + Sync + 'static {
         Some(found.tools.map(Arc::new))
     }
 
+    /// Why a tool that is listed cannot be used here and now, such as a switch that is off. Nothing
+    /// where it can, as far as that is known without asking anybody.
+    fn unusable(&self, _name: &ToolName) -> Option<String> {
+        None
+    }
+
     /// Calls a tool and waits for its output. Ends soon after `cancel` fires, having told the
     /// server; never waits longer than the time-out. A failure whose data says `sent: false` is
     /// known never to have left, so the call may be made again whatever it does.

@@ -82,6 +82,10 @@ impl Tools for Discreet {
         Some(change)
     }
 
+    fn unusable(&self, name: &ToolName) -> Option<String> {
+        self.tools.unusable(name)
+    }
+
     fn exchange(&self, name: &ToolName, key: &str) -> Option<Exchange> {
         let kept = self.tools.exchange(name, key)?;
         let redact = |value: Value| self.settings.redact(value);

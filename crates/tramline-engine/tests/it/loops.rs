@@ -292,15 +292,23 @@ async fn what_a_built_in_tool_asks_of_a_model_counts_too() {
 }
 
 #[tokio::test]
-async fn words_plan_where_they_say_all() {
+async fn words_plan_only_what_they_plainly_say() {
     let place = Place::new();
-    let response = place
-        .runner()
-        .run(Request::new("mock tool a with foo 'hi'"))
-        .await
-        .unwrap();
+    let runner = place.runner();
+    let run = |message: &'static str| runner.run(Request::new(message));
+    let response = run("mock tool a 'hi'").await.unwrap();
     assert_eq!(response.by, Some(By::Words), "{response:?}");
     assert_eq!(place.called(), ["m:mock_tool_a"]);
+    for message in [
+        "do not mock tool a 'hi'",
+        "mock tool a 'hi'?",
+        "mock tool a",
+        "mock something with 'hi'",
+    ] {
+        let response = run(message).await.unwrap();
+        assert_eq!(response.standing, Standing::PlanRequest, "{message}");
+    }
+    assert_eq!(place.called().len(), 1);
 }
 
 #[test]

@@ -12,6 +12,11 @@ use tramline_core::Str;
 const INSTRUCTIONS: &str = "Each tool runs a whole workflow and gives its result; a run that \
                             waits for a person says so and names the checkpoint to answer.";
 
+/// For agents that may give intents in words.
+const PLANS: &str = "An intent in words (execute_dag, replan, run_loop) acts only where a model plans it or \
+                     it surely just reads. Otherwise the reply has plan_request: tools with schemas, what is \
+                     open and an example. Make the plan and give it to submit_plan with the handle.";
+
 /// What a server says of itself.
 #[derive(Clone, Debug, Default)]
 pub struct About {
@@ -27,7 +32,7 @@ pub struct About {
 
 impl About {
     /// The same for a client that connects, with what we can do.
-    pub(super) fn to_info(&self, has_sops: bool) -> ServerConfig {
+    pub(super) fn to_info(&self, has_sops: bool, takes_intents: bool) -> ServerConfig {
         let mut server = Implementation::new(self.name.as_str(), self.version.as_str());
         if let Some(title) = &self.title {
             server = server.with_title(title.as_str());
@@ -43,8 +48,13 @@ impl About {
         };
         let instructions = self.instructions.as_deref();
         let instructions = instructions.filter(|text| !text.trim().is_empty());
+        let instructions = instructions.unwrap_or(INSTRUCTIONS);
+        let instructions = match takes_intents {
+            true => format!("{instructions}\n\n{PLANS}"),
+            false => instructions.to_owned(),
+        };
         ServerConfig::new(capabilities)
             .with_server_info(server)
-            .with_instructions(instructions.unwrap_or(INSTRUCTIONS))
+            .with_instructions(instructions)
     }
 }

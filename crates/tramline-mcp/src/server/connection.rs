@@ -62,8 +62,10 @@ impl Connection {
 
 impl ServerHandler for Connection {
     fn get_info(&self) -> ServerConfig {
-        let has_sops = self.shared.toolsets.contains(&Toolset::Sop);
-        self.shared.offer().about.to_info(has_sops)
+        let has = |set: Toolset| self.shared.toolsets.contains(&set);
+        let takes_intents = has(Toolset::Control) || has(Toolset::Loop);
+        let about = &self.shared.offer().about;
+        about.to_info(has(Toolset::Sop), takes_intents)
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {

@@ -3,6 +3,7 @@
 //! A workflow of this toolset is a run, and its `workflow_id` is the run's id. Nothing is kept
 //! beside the journal, so that any process over the same store answers the same.
 
+use super::loop_tools::SUBMIT_PLAN;
 use super::reply;
 use super::toolset::{ACTS, Own};
 use rmcp::model::CallToolResult;
@@ -24,7 +25,7 @@ mod why;
 mod wrong;
 
 pub(super) use desk::Desk;
-pub(super) use submitted::{brought_back, runner, submitted, terms};
+pub(super) use submitted::{brought_back, no_question, runner, submitted, terms};
 use wrong::Wrong;
 
 /// The tools of this front end.
@@ -33,8 +34,9 @@ pub(super) const TOOLS: &[Own] = &[
         name: "execute_dag",
         title: "Run a DAG",
         description: "Runs a DAG of tool calls. Give workflow ({tasks: [{id, tool: 'server:tool', \
-                      arguments, depends_on}]}; arguments may use $OUTPUT[id].path), or intent to \
-                      have one suggested. With config.per_layer_validation it pauses after each \
+                      arguments, depends_on}]}; arguments may use $OUTPUT[id].path), or intent in \
+                      words: a configured model plans it, otherwise the reply is status suggestion and \
+                      nothing runs until you give the plan to submit_plan. With config.per_layer_validation it pauses after each \
                       layer: status layer_complete, then continue, replan or abort. Otherwise \
                       status complete and all results.",
         input: r#"{
@@ -44,7 +46,8 @@ pub(super) const TOOLS: &[Own] = &[
                 "workflow": { "type": ["object", "array", "string"] },
                 "config": {
                     "type": "object",
-                    "properties": { "per_layer_validation": { "type": "boolean", "default": false } }
+                    "properties": { "per_layer_validation": { "type": "boolean", "default": false } },
+                    "additionalProperties": false
                 },
                 "parameters": { "type": "object", "description": "For tasks that refer to them" },
                 "budget": {
@@ -83,8 +86,8 @@ pub(super) const TOOLS: &[Own] = &[
         title: "Add tasks to a workflow",
         description: "Adds tasks to a workflow that waits after a layer; what is done stays done. \
                       new_tasks are taken as they are and may depend on and refer to tasks that \
-                      are there; without them, tasks are proposed from new_requirement. Then \
-                      continue.",
+                      are there; without them a configured model plans new_requirement, otherwise \
+                      status suggestion: give the plan to submit_plan. Then continue.",
         input: r#"{
             "type": "object",
             "properties": {
@@ -144,6 +147,7 @@ pub(super) const TOOLS: &[Own] = &[
         hints: ACTS,
         answer: |means, arguments| Box::pin(answer::answer(means, arguments)),
     },
+    SUBMIT_PLAN,
 ];
 
 /// Refuses arguments of a tool of this set that its schema does not allow.

@@ -18,8 +18,9 @@ pub(super) const TOOLS: &[Own] = &[
         title: "Plan and do",
         description: "Plans tool calls for the last message and runs them. Gives success, status and \
                       data {context, intermediateResults, plan, semanticMatches, summaryMessage}. \
-                      status plan_request: make the plan yourself, or a new one after a step failed, \
-                      and give it to submit_plan. status paused: a person must answer; then call \
+                      Without a model only what surely just reads runs at once; status plan_request: \
+                      make the plan yourself, or a new one after a step failed, and give it to \
+                      submit_plan. status paused: a person must answer; then call \
                       again with runId alone.",
         input: r#"{
             "type": "object",
@@ -43,24 +44,31 @@ pub(super) const TOOLS: &[Own] = &[
         hints: ACTS,
         answer: |means, arguments| Box::pin(run(means, arguments)),
     },
-    Own {
-        name: "submit_plan",
-        title: "Give a plan",
-        description: "Gives the plan that run_loop, execute_dag or replan asked for, by its handle. What \
-                      is wrong with it is told all at once; repair it and give it again.",
-        input: r#"{
-            "type": "object",
-            "properties": {
-                "handle": { "type": "string", "maxLength": 64 },
-                "plan": { "type": ["array", "object"], "description": "[{tool, args, id?}]" }
-            },
-            "required": ["handle", "plan"],
-            "additionalProperties": false
-        }"#,
-        hints: ACTS,
-        answer: |means, arguments| Box::pin(submit(means, arguments)),
-    },
+    SUBMIT_PLAN,
 ];
+
+/// The tool that takes the plans that other tools ask for. It is part of every toolset that asks.
+pub(super) const SUBMIT_PLAN: Own = Own {
+    name: "submit_plan",
+    title: "Give a plan",
+    description: "Gives the plan that a reply asked for under plan_request, by its handle: the plan runs \
+                  as if you had given it to that tool, with the same config, budget and session, and the \
+                  reply has that tool's shape. Steps {tool, args, id?} run one after the other; with \
+                  depends_on in any of them, as that says. What is wrong with a plan is told all at once; \
+                  repair it and give it again.",
+    input: r#"{
+        "type": "object",
+        "properties": {
+            "handle": { "type": "string", "maxLength": 64 },
+            "plan": { "type": ["array", "object"], "description": "[{tool, args, id?, depends_on?}]" },
+            "session_id": { "type": "string", "maxLength": 256 }
+        },
+        "required": ["handle", "plan"],
+        "additionalProperties": false
+    }"#,
+    hints: ACTS,
+    answer: |means, arguments| Box::pin(submit(means, arguments)),
+};
 
 async fn run(means: Means, arguments: Value) -> CallToolResponse {
     let desk = Desk::new(&means, "run_loop");
@@ -183,8 +191,8 @@ async fn submit(means: Means, arguments: Value) -> CallToolResponse {
             let response = desk.runner.submit(handle, &plan, &desk.terms).await;
             desk.reply(response).await
         }
-        Ok(Asked::Else(about)) => control::submitted(&means, handle, &about, &plan).await,
-        Err(fault) => told(Err(fault)).into(),
+        Ok(Asked::Else(about)) => control::submitted(&means, &arguments, &about).await,
+        Err(fault) => control::no_question(&arguments, fault),
     }
 }
 

@@ -87,8 +87,10 @@ impl Offer {
                     let name = tool.name.into();
                     return Err(NameTaken::InToolset { name, toolset });
                 }
-                own.insert(tool.name, tool);
-                order.push(tool.name.into());
+                // A tool may be part of several toolsets, and is listed once.
+                if own.insert(tool.name, tool).is_none() {
+                    order.push(tool.name.into());
+                }
             }
         }
         Ok(Self {

@@ -45,8 +45,8 @@ impl Learn {
     /// What is to be noted of the command.
     pub(super) fn command(&self) -> Option<Command> {
         match &self.verb {
-            LearnVerb::Forget { tool, .. } => Command::new("learn forget", tool),
-            LearnVerb::Show => None,
+            LearnVerb::Forget { what, .. } => Command::new("learn forget", what),
+            LearnVerb::Show { .. } => None,
         }
     }
 }

@@ -17,6 +17,7 @@ mod debugging;
 mod downstream;
 mod examples;
 mod golden;
+mod intents;
 mod kill_smoke;
 mod killed;
 mod library;

@@ -82,9 +82,9 @@ async fn an_agent_is_shown_few_too_and_only_what_it_may_use() {
     };
     let asked = told(&runner.run(request.clone()).await.unwrap());
     assert_eq!(names(&asked)[0], "zoo:feed_penguin");
-    assert!(names(&asked).len() <= 20);
+    assert!(names(&asked).len() <= 8);
     request.available = Some(vec!["plant:*".into()]);
     let asked = told(&runner.run(request).await.unwrap());
-    assert_eq!(names(&asked).len(), 20);
+    assert_eq!(names(&asked).len(), 8);
     assert!(names(&asked).iter().all(|name| name.starts_with("plant:")));
 }

@@ -2,11 +2,12 @@
 
 use super::super::toolset::Means;
 use super::attend::{self, Came};
+use super::intent::{self, Suggested};
+use super::read;
 use super::wrong::Wrong;
-use super::{intent, read};
 use rmcp::model::CallToolResponse;
 use tramline_core::{Map, Value};
-use tramline_engine::{Loaded, over};
+use tramline_engine::over;
 
 pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResponse {
     let came = amend(&means, &arguments).await;
@@ -23,12 +24,12 @@ pub(super) async fn amend(means: &Means, arguments: &Value) -> Result<Came, Wron
     let mut plan = None;
     let tasks = match arguments.get("new_tasks") {
         Some(tasks) => tasks.clone(),
-        None => match proposed(means, arguments, &loaded).await? {
-            Ok((tasks, why)) => {
+        None => match intent::tasks(means, &loaded, arguments).await? {
+            Suggested::Ready(tasks, why, _) => {
                 plan = Some(why);
                 tasks
             }
-            Err(told) => return Ok(Came::Stands(told)),
+            Suggested::Told(told) => return Ok(Came::Stands(told)),
         },
     };
     let growth = read::tasks(means, &tasks, &run.graph).await?;
@@ -47,15 +48,4 @@ pub(super) async fn amend(means: &Means, arguments: &Value) -> Result<Came, Wron
         Value::array(["continue", "abort"].map(Value::from)),
     );
     Ok(Came::Stands(told))
-}
-
-/// Tasks that do what is required, if nothing about them is open; else what is to be told.
-async fn proposed(
-    means: &Means,
-    arguments: &Value,
-    loaded: &Loaded,
-) -> Result<Result<(Value, Map), Map>, Wrong> {
-    let wish = read::text(arguments, "new_requirement").unwrap_or_default();
-    let context = arguments.get("available_context");
-    intent::tasks(means, wish, context, loaded, arguments).await
 }

@@ -1,122 +1,173 @@
-//! A wish as tasks: what the planner makes of it, and whether that can be run as it is.
+//! An intent as tasks: planned by the model where one is configured, and else suggested from words for
+//! the caller to complete.
+//!
+//! A model's plan is run like one that a caller gave. A plan from words runs at once only if
+//! [`Plan::may_run`] says so; otherwise nothing runs and the caller is asked for a plan.
 
 use super::super::toolset::Means;
 use super::layers::{End, Layers};
 use super::wrong::Wrong;
 use super::{read, submitted, why};
+use std::collections::BTreeSet;
 use std::time::Duration;
 use tramline_core::formats::yaml_graph::Document;
-use tramline_core::ids::ToolName;
 use tramline_core::workflow::Action;
-use tramline_core::{Map, Value};
+use tramline_core::{Map, Str, Value};
 use tramline_engine::Loaded;
+use tramline_engine::loop_runner::Proposal;
 use tramline_engine::planner::{Done, Plan};
 
 /// Servers get so long to say what tools they have.
 const ASK_MAX: Duration = Duration::from_secs(15);
+/// What a finished task gave is shown to the model so far, in characters.
+const GAVE_CHARS_MAX: usize = 2_000;
 
-/// What became of a wish.
+/// What became of an intent.
 pub(super) enum Suggested {
-    /// A DAG with nothing open about it, and why it is so.
-    Ready(Box<Document>, Map),
+    /// Tasks that are to be run, why they are these, and how many tokens planning took.
+    Ready(Value, Map, u64),
     /// A suggestion for the caller to complete.
     Told(Map),
 }
 
-/// A DAG for a wish.
+/// A DAG for an intent, checked, or what is to be told if there is none that may run.
 pub(super) async fn suggest(
     means: &Means,
     wish: &str,
     arguments: &Value,
-) -> Result<Suggested, Wrong> {
-    let mut plan = planned(means, wish, None, &|_| false, &[]).await;
-    if !plan.is_complete()
-        && let Some(better) = thought(means, wish, None, |_| false).await
-    {
-        plan = better;
+) -> Result<Result<(Box<Document>, Map, u64), Map>, Wrong> {
+    let about = About {
+        command: "execute_dag",
+        wish,
+        context: None,
+        arguments,
+        loaded: None,
+    };
+    match about.planned(means).await? {
+        Suggested::Told(told) => Ok(Err(told)),
+        Suggested::Ready(tasks, why, tokens) => {
+            let dag = Value::object([("tasks", tasks)]);
+            let document = read::dag(means, &dag).await?;
+            Ok(Ok((Box::new(document), why, tokens)))
+        }
     }
-    if !is_ready(means, &plan) {
-        let mut told = told(&plan);
-        submitted::ask(means, "execute_dag", wish, arguments, &mut told).await?;
-        return Ok(Suggested::Told(told));
-    }
-    let dag = Value::object([("tasks", plan.tasks.clone())]);
-    let document = read::dag(means, &dag).await?;
-    Ok(Suggested::Ready(Box::new(document), why::of(&plan)))
 }
 
-/// What a model makes of a wish, if there is one and nothing about its plan is open.
-async fn thought(
-    means: &Means,
-    wish: &str,
-    context: Option<&Value>,
-    taken: impl Fn(&str) -> bool,
-) -> Option<Plan> {
-    let steps = submitted::runner(means)
-        .propose(wish, context, means.upstream())
-        .await?;
-    if steps.steps.iter().any(|step| taken(&step.id)) {
-        return None;
-    }
-    let tools = steps.steps.iter().map(|step| {
-        let (server, tool) = step.tool.split_once(':')?;
-        Some(ToolName::new(server, tool))
-    });
-    Some(Plan {
-        tools: tools.collect::<Option<_>>()?,
-        tasks: steps.tasks(),
-        confidence: 1.0,
-        explanation: "planned by the model".to_owned(),
-        ..Plan::default()
-    })
-}
-
-/// Tasks for a wish about a run, or what is to be told if something about them is open.
+/// Tasks for a requirement of a run, or what is to be told if there are none that may be added.
 pub(super) async fn tasks(
     means: &Means,
-    wish: &str,
-    context: Option<&Value>,
     loaded: &Loaded,
     arguments: &Value,
-) -> Result<Result<(Value, Map), Map>, Wrong> {
-    let run = &loaded.run;
-    let taken = |id: &str| run.graph.find(id).is_some();
-    let mut plan = planned(means, wish, context, &taken, &done(loaded)).await;
-    if !plan.is_complete()
-        && let Some(better) = thought(means, wish, context, taken).await
-    {
-        plan = better;
-    }
-    if plan.is_complete() {
-        let why = why::of(&plan);
-        return Ok(Ok((plan.tasks, why)));
-    }
-    let mut told = told(&plan);
-    told.insert("workflow_id", run.id.as_str().into());
-    told.insert("new_tasks", plan.tasks);
-    let options = ["replan", "continue", "abort"].map(Value::from);
-    told.insert("options", Value::array(options));
-    submitted::ask(means, "replan", wish, arguments, &mut told).await?;
-    Ok(Err(told))
+) -> Result<Suggested, Wrong> {
+    let about = About {
+        command: "replan",
+        wish: read::text(arguments, "new_requirement").unwrap_or_default(),
+        context: arguments.get("available_context"),
+        arguments,
+        loaded: Some(loaded),
+    };
+    about.planned(means).await
 }
 
-/// The plan of the planner without a model; an empty one if servers take too long to say what they
-/// have.
-async fn planned(
-    means: &Means,
-    wish: &str,
-    context: Option<&Value>,
-    taken: &(dyn Fn(&str) -> bool + Sync),
-    done: &[Done],
-) -> Plan {
-    let planning = means.engine.plan(wish, context, &|_| true, taken, done);
-    match tokio::time::timeout(ASK_MAX, planning).await {
-        Ok(Ok(plan)) => plan,
-        Ok(Err(_)) | Err(_) => Plan {
-            tasks: Value::array([]),
-            explanation: "what can be called could not be listed in time".to_owned(),
-            ..Plan::default()
-        },
+/// An intent and what it is about.
+struct About<'a> {
+    command: &'static str,
+    wish: &'a str,
+    context: Option<&'a Value>,
+    arguments: &'a Value,
+    /// The run that tasks are added to.
+    loaded: Option<&'a Loaded>,
+}
+
+impl About<'_> {
+    async fn planned(&self, means: &Means) -> Result<Suggested, Wrong> {
+        let problem = match self.by_model(means).await {
+            Proposal::Plan(steps, tokens) => {
+                let mut why = Map::new();
+                why.insert("planner", "model".into());
+                why.insert("explanation", "planned by the model".into());
+                return Ok(Suggested::Ready(steps.tasks(), why, tokens));
+            }
+            Proposal::NoModel => None,
+            Proposal::Nothing => Some("the model says that nothing is to be called".to_owned()),
+            Proposal::Failed(why) => Some(format!("the model gave no plan: {why}")),
+        };
+        let mut plan = self.by_words(means).await;
+        // What the model would not plan does not run from words either.
+        plan.objections.extend(problem);
+        if plan.may_run() {
+            let mut why = why::of(&plan);
+            why.insert("planner", "words".into());
+            return Ok(Suggested::Ready(plan.tasks, why, 0));
+        }
+        let mut told = told(&plan);
+        if let Some(loaded) = self.loaded {
+            told.insert("workflow_id", loaded.run.id.as_str().into());
+            told.insert("new_tasks", plan.tasks.clone());
+        }
+        let question = submitted::Question {
+            command: self.command,
+            arguments: self.arguments,
+            wish: self.wish,
+            context: self.context,
+            guess: &plan,
+            more: self.finished(),
+        };
+        question.put(means, &mut told).await?;
+        Ok(Suggested::Told(told))
+    }
+
+    async fn by_model(&self, means: &Means) -> Proposal {
+        let taken: BTreeSet<Str> = match self.loaded {
+            Some(loaded) => {
+                let nodes = loaded.run.graph.workflow.nodes.iter();
+                nodes.map(|node| node.id.clone()).collect()
+            }
+            None => BTreeSet::new(),
+        };
+        let context = self.context.and_then(Value::as_object).cloned();
+        let mut context = context.unwrap_or_default();
+        for (key, value) in self.finished() {
+            context.insert(key, value);
+        }
+        let context = Value::from(context);
+        let runner = submitted::runner(means);
+        let upstream = means.upstream();
+        runner
+            .propose(self.wish, Some(&context), &taken, upstream)
+            .await
+    }
+
+    /// The tasks of the run that are done, which a plan may refer to.
+    fn finished(&self) -> Map {
+        let mut told = Map::new();
+        if let Some(loaded) = self.loaded {
+            let tasks = Value::array(done(loaded).iter().map(finished));
+            told.insert("finished_tasks", tasks);
+        }
+        told
+    }
+
+    /// The plan of the planner without a model; an empty one if servers take too long to say what
+    /// they have.
+    async fn by_words(&self, means: &Means) -> Plan {
+        let graph = self.loaded.map(|loaded| &loaded.run.graph);
+        let taken = |id: &str| graph.is_some_and(|graph| graph.find(id).is_some());
+        let done = self.loaded.map(done).unwrap_or_default();
+        let (wish, context) = (self.wish, self.context);
+        let planning = means.engine.plan(wish, context, &|_| true, &taken, &done);
+        match tokio::time::timeout(ASK_MAX, planning).await {
+            Ok(Ok(plan)) => plan,
+            Ok(Err(_)) | Err(_) => {
+                let says = "what can be called could not be listed in time".to_owned();
+                Plan {
+                    tasks: Value::array([]),
+                    explanation: says.clone(),
+                    objections: vec![says],
+                    ..Plan::default()
+                }
+            }
+        }
     }
 }
 
@@ -138,10 +189,17 @@ fn done(loaded: &Loaded) -> Vec<Done> {
     done.collect()
 }
 
-/// Whether a plan may run without anybody having seen it.
-fn is_ready(means: &Means, plan: &Plan) -> bool {
-    let asks = |tool: &ToolName| means.engine.asks_before(tool);
-    plan.is_complete() && !plan.tools.iter().any(asks)
+/// A finished task as planners read it, with what it gave as far as that is short.
+fn finished(done: &Done) -> Value {
+    let mut told = Map::new();
+    told.insert("id", done.id.clone().into());
+    told.insert("tool", done.tool.clone().into());
+    let text = done.output.to_json();
+    match text.char_indices().nth(GAVE_CHARS_MAX) {
+        None => told.insert("output", done.output.clone()),
+        Some((at, _)) => told.insert("output_begins", text[..at].into()),
+    };
+    told.into()
 }
 
 fn told(plan: &Plan) -> Map {
@@ -152,5 +210,8 @@ fn told(plan: &Plan) -> Map {
     for (key, value) in why::of(plan).iter() {
         told.insert(key.clone(), value.clone());
     }
+    let reasons = plan.objections.iter();
+    let reasons = reasons.map(|why| Value::from(why.as_str()));
+    told.insert("why_not_run", Value::array(reasons));
     told
 }

@@ -14,6 +14,7 @@ use tramline_mcp::server::{Server, Toolset};
 
 mod asked;
 mod flaws;
+mod intents;
 mod racing;
 mod scale;
 mod whose;
@@ -298,25 +299,6 @@ async fn parameters_are_no_layer() {
         refused(&client, "execute_dag", arguments).await["code"],
         -32602
     );
-}
-
-#[tokio::test]
-async fn an_intent_runs_when_nothing_about_it_is_open() {
-    let client = Place::new().client(Era::Modern).await;
-    let told = call(&client, "execute_dag", json!({"intent": "echo"})).await;
-    assert_eq!(told["status"], "complete", "{told}");
-    let told = call(&client, "execute_dag", json!({"intent": "drop everything"})).await;
-    assert_eq!(told["status"], "suggestion");
-    for key in [
-        "suggested_dag",
-        "confidence",
-        "explanation",
-        "missing_arguments",
-    ] {
-        assert!(told.get(key).is_some(), "{key}: {told}");
-    }
-    let runs = call(&client, "runs_list", json!({})).await;
-    assert_eq!(runs["runs"].as_array().unwrap().len(), 1);
 }
 
 /// Long enough for what comes at once, short enough for what never comes.

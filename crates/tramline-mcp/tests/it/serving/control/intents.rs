@@ -1,0 +1,402 @@
+//! Intents: what words alone may start, who plans instead, and how a plan is given for one.
+
+use super::super::support::{Client, Era, connect, structured};
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+use tramline_core::Value;
+use tramline_core::failure::{Failure, FailureKind};
+use tramline_engine::policy::{Pattern, Policy};
+use tramline_engine::seams::Hints;
+use tramline_engine::testing::{FakeTools, MemoryStore, ScriptedModel};
+use tramline_engine::{Engine, Options};
+use tramline_mcp::server::{About, Conduct, Server, Toolset};
+
+const READS: Hints = Hints {
+    read_only: Some(true),
+    destructive: Some(false),
+    idempotent: Some(true),
+    open_world: Some(false),
+};
+
+const NAMED: &str =
+    r#"{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}"#;
+
+/// Four tools of a bank that say nothing of their effects, and one that only reads.
+fn bank() -> FakeTools {
+    let none = Hints::default();
+    let mut tools = FakeTools::new();
+    for (name, says) in [
+        ("close_account", "Closes the account of a customer"),
+        ("send_invoice", "Sends an invoice to a customer"),
+        ("pay_invoice", "Pays the invoice of a supplier"),
+        ("open_account", "Opens an account for a customer"),
+    ] {
+        tools = tools
+            .tool("bank", name, none, |given: Value| async move { Ok(given) })
+            .described("bank", name, says, NAMED);
+    }
+    tools
+        .tool("bank", "show_balance", READS, |given: Value| async move {
+            Ok(given)
+        })
+        .described(
+            "bank",
+            "show_balance",
+            "Shows the balance of an account",
+            NAMED,
+        )
+}
+
+/// A bank whose processes share a store.
+struct Bank {
+    store: MemoryStore,
+    tools: Arc<FakeTools>,
+    model: Option<Arc<ScriptedModel>>,
+    options: Options,
+}
+
+impl Bank {
+    fn new() -> Self {
+        Self {
+            store: MemoryStore::default(),
+            tools: Arc::new(bank()),
+            model: None,
+            options: Options::default(),
+        }
+    }
+
+    fn with_model(model: ScriptedModel) -> Self {
+        Self {
+            model: Some(Arc::new(model)),
+            ..Self::new()
+        }
+    }
+
+    fn engine(&self) -> Engine {
+        let store = Arc::new(self.store.process());
+        Engine::new(
+            store,
+            Arc::<FakeTools>::clone(&self.tools),
+            self.options.clone(),
+        )
+    }
+
+    /// A client of a server as another process would start it, with the control toolset alone.
+    async fn client(&self) -> Client {
+        let conduct = Conduct {
+            model: self.model.clone().map(|model| model as _),
+            ..Conduct::default()
+        };
+        let sets = [Toolset::Control];
+        let server = Server::with(self.engine(), About::default(), &sets, Vec::new(), conduct);
+        connect(&server.unwrap(), Era::Modern).await
+    }
+
+    async fn call(&self, tool: &str, arguments: Json) -> Json {
+        let result = self.client().await.call(tool, arguments).await;
+        structured(&result).clone()
+    }
+
+    fn called(&self) -> Vec<String> {
+        let calls = self.tools.calls().into_iter();
+        calls.map(|call| call.tool.to_string()).collect()
+    }
+}
+
+#[tokio::test]
+async fn nothing_that_may_have_an_effect_runs_from_words_alone() {
+    let bank = Bank::new();
+    for intent in [
+        "Do not close the account of 'Ada'",
+        "Has the invoice for 'ACME' been paid?",
+        "Close the account of 'Ada'",
+        "send invoice to 'ACME'",
+        "pay invoice 'ACME'",
+        "Never open an account for 'Bob'",
+        "open account",
+        "stop sending invoices to 'ACME'",
+    ] {
+        let told = bank.call("execute_dag", json!({ "intent": intent })).await;
+        assert_eq!(told["status"], "suggestion", "{intent}: {told}");
+        assert!(
+            !told["why_not_run"].as_array().unwrap().is_empty(),
+            "{told}"
+        );
+        for key in [
+            "suggested_dag",
+            "confidence",
+            "explanation",
+            "missing_arguments",
+        ] {
+            assert!(told.get(key).is_some(), "{key}: {told}");
+        }
+    }
+    assert_eq!(bank.called(), Vec::<String>::new());
+}
+
+/// A past that makes reading a balance sure.
+async fn taught(bank: &Bank) {
+    let step = json!({"id": "a", "tool": "bank:show_balance", "arguments": {"name": "Ada"}, "depends_on": []});
+    for _ in 0..6 {
+        let given = json!({"intent": "show the balance of the account 'Ada'",
+            "workflow": {"tasks": [step]}});
+        assert_eq!(bank.call("execute_dag", given).await["status"], "complete");
+    }
+}
+
+#[tokio::test]
+async fn what_only_reads_runs_when_it_is_sure_and_plainly_asked_for() {
+    let bank = Bank::new();
+    taught(&bank).await;
+    let count = bank.called().len();
+    let told = bank
+        .call(
+            "execute_dag",
+            json!({"intent": "show the balance of the account 'Bob'"}),
+        )
+        .await;
+    assert_eq!(told["status"], "complete", "{told}");
+    assert_eq!(told["plan"]["planner"], "words");
+    assert_eq!(told["results"][0]["output"]["name"], "Bob");
+    for intent in [
+        "do not show the balance of the account 'Bob'",
+        "show the balance of the account 'Bob'?",
+        "could you show the balance of the account 'Bob'",
+        "show the balance of the account 'Bob' if it is open",
+        "show the balance of the account",
+        "show the balance of the account 'Bob', close the account 'Ada'",
+    ] {
+        let told = bank.call("execute_dag", json!({ "intent": intent })).await;
+        assert_eq!(told["status"], "suggestion", "{intent}: {told}");
+    }
+    assert_eq!(bank.called().len(), count + 1);
+}
+
+#[tokio::test]
+async fn what_a_person_must_agree_to_does_not_run_from_words() {
+    let mut bank = Bank::new();
+    taught(&bank).await;
+    bank.options.policy = Policy {
+        ask: vec![Pattern::parse("bank:show_*").unwrap()],
+        deny: Vec::new(),
+    };
+    let intent = json!({"intent": "show the balance of the account 'Bob'"});
+    let told = bank.call("execute_dag", intent).await;
+    assert_eq!(told["status"], "suggestion", "{told}");
+    let tool = &told["plan_request"]["tools"][0];
+    assert_eq!(tool["needs_approval"], true, "{told}");
+}
+
+#[tokio::test]
+async fn a_configured_model_plans_and_its_plan_runs_like_the_caller_s() {
+    let plan = json!({"plan": [{"id": "a", "tool": "bank:pay_invoice", "args": {"name": "ACME"}}]});
+    let bank = Bank::with_model(ScriptedModel::new([plan.to_string()]));
+    // Words alone would be sure of another tool.
+    taught(&bank).await;
+    let intent = json!({"intent": "show the balance of the account 'ACME'"});
+    let told = bank.call("execute_dag", intent).await;
+    assert_eq!(told["status"], "complete", "{told}");
+    assert_eq!(told["plan"]["planner"], "model");
+    assert_eq!(bank.called().last().unwrap(), "bank:pay_invoice");
+}
+
+#[tokio::test]
+async fn a_model_s_plan_asks_where_a_caller_s_would() {
+    let plan = json!({"plan": [{"id": "a", "tool": "bank:pay_invoice", "args": {"name": "ACME"}}]});
+    let mut bank = Bank::with_model(ScriptedModel::new([plan.to_string()]));
+    bank.options.policy = Policy {
+        ask: vec![Pattern::parse("bank:pay_*").unwrap()],
+        deny: Vec::new(),
+    };
+    let told = bank
+        .call("execute_dag", json!({"intent": "settle what we owe"}))
+        .await;
+    assert_eq!(told["checkpoint_type"], "approval_required", "{told}");
+    assert_eq!(bank.called(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn where_the_model_has_no_plan_words_do_not_take_over() {
+    let fails = Failure::new(FailureKind::Unavailable, "the model is away");
+    for model in [
+        ScriptedModel::new([r#"{"plan": []}"#]),
+        ScriptedModel::default().then_fail(fails),
+        ScriptedModel::new(["I would rather not.", "Still not."]),
+    ] {
+        let taught_one = Bank::new();
+        taught(&taught_one).await;
+        let bank = Bank {
+            model: Some(Arc::new(model)),
+            ..taught_one
+        };
+        let count = bank.called().len();
+        let intent = json!({"intent": "show the balance of the account 'Bob'"});
+        let told = bank.call("execute_dag", intent).await;
+        assert_eq!(told["status"], "suggestion", "{told}");
+        assert!(
+            told["why_not_run"].to_string().contains("the model"),
+            "{told}"
+        );
+        assert_eq!(bank.called().len(), count);
+    }
+}
+
+/// The plan that an example shows, as an agent would complete it.
+fn exemplary(told: &Json) -> Json {
+    let example = &told["plan_request"]["example"];
+    assert_eq!(example["tool"], "submit_plan", "{told}");
+    assert_eq!(example["arguments"]["handle"], told["handle"], "{told}");
+    example["arguments"].clone()
+}
+
+#[tokio::test]
+async fn a_plan_is_submitted_to_another_process_with_config_budget_and_session() {
+    let bank = Bank::new();
+    let asked = json!({"intent": "Close the account of 'Ada' and send invoice to 'Ada'",
+        "config": {"per_layer_validation": true}, "budget": {"calls": 1}, "session_id": "s"});
+    let told = bank.call("execute_dag", asked).await;
+    assert_eq!(told["status"], "suggestion", "{told}");
+    let asks = &told["plan_request"];
+    let tools = asks["tools"].as_array().unwrap();
+    assert!(tools.len() <= 8, "{asks}");
+    assert!(tools.iter().all(|tool| tool["argsSchema"].is_object()));
+    assert!(asks["plan_schema"]["properties"]["plan"]["items"].is_object());
+    assert!(asks["open"]["why_not_run"].is_array(), "{asks}");
+    let plan = json!([
+        {"id": "close", "tool": tools[0]["name"], "args": {"name": "Ada"}},
+        {"id": "more", "tool": tools[1]["name"], "args": {"name": "Ada"}}]);
+    let other = json!({"handle": told["handle"], "plan": plan, "session_id": "t"});
+    let refused = bank.call("submit_plan", other).await;
+    assert_eq!(refused["error"]["code"], -32001, "{refused}");
+    let given = json!({"handle": told["handle"], "plan": plan});
+    let first = bank.call("submit_plan", given.clone()).await;
+    assert_eq!(first["status"], "layer_complete", "{first}");
+    assert_eq!(bank.called().len(), 1);
+    let id = first["workflow_id"].clone();
+    let stranger = bank.call("continue", json!({"workflow_id": id})).await;
+    assert_eq!(stranger["error"]["code"], -32001, "{stranger}");
+    let next = json!({"workflow_id": id, "session_id": "s"});
+    let next = bank.call("continue", next).await;
+    assert_eq!(next["checkpoint_type"], "budget_exceeded", "{next}");
+    let again = bank.call("submit_plan", given).await;
+    assert_eq!(again["error"]["data"]["name"], "NOT_FOUND", "{again}");
+}
+
+#[tokio::test]
+async fn the_example_of_a_plan_request_can_be_submitted_as_it_is() {
+    let bank = Bank::new();
+    let told = bank
+        .call("execute_dag", json!({"intent": "close account 'Ada'"}))
+        .await;
+    let done = bank.call("submit_plan", exemplary(&told)).await;
+    assert_eq!(done["status"], "complete", "{done}");
+    assert_eq!(bank.called(), ["bank:close_account"]);
+}
+
+#[tokio::test]
+async fn a_plan_that_cannot_be_used_leaves_the_question_open() {
+    let bank = Bank::new();
+    let told = bank
+        .call("execute_dag", json!({"intent": "close account"}))
+        .await;
+    let give = |plan: Json| json!({"handle": told["handle"], "plan": plan});
+    for bad in [
+        json!([]),
+        json!([{"tool": "bank:close_acount", "args": {}}]),
+        json!([{"tol": "bank:close_account", "args": {}}]),
+        json!([{"id": "a", "tool": "bank:close_account", "args": {}, "depends_on": ["b"]}]),
+    ] {
+        let refused = bank.call("submit_plan", give(bad.clone())).await;
+        assert_eq!(refused["error"]["code"], -32602, "{bad} {refused}");
+        assert_eq!(refused["error"]["data"]["handle"], told["handle"]);
+    }
+    let good = json!([{"id": "b", "tool": "bank:close_account", "args": {"name": "Ada"}, "depends_on": ["a"]},
+        {"id": "a", "tool": "bank:show_balance", "args": {"name": "Ada"}, "depends_on": []}]);
+    let done = bank.call("submit_plan", give(good)).await;
+    assert_eq!(done["status"], "complete", "{done}");
+    assert_eq!(bank.called(), ["bank:show_balance", "bank:close_account"]);
+}
+
+/// A workflow that waits after its first layer.
+async fn waiting(bank: &Bank) -> Json {
+    let task = |id: &str, after: Json| json!({"id": id, "tool": "bank:show_balance", "arguments": {"name": id}, "depends_on": after});
+    let tasks = json!([task("one", json!([])), task("two", json!(["one"]))]);
+    let given = json!({"workflow": {"tasks": tasks}, "config": {"per_layer_validation": true}});
+    bank.call("execute_dag", given).await
+}
+
+#[tokio::test]
+async fn a_requirement_adds_nothing_from_words_and_takes_a_submitted_plan() {
+    let bank = Bank::new();
+    let first = waiting(&bank).await;
+    let id = first["workflow_id"].clone();
+    let wish = json!({"workflow_id": id, "new_requirement": "do not close account 'Ada'"});
+    let told = bank.call("replan", wish).await;
+    assert_eq!(told["status"], "suggestion", "{told}");
+    assert_eq!(told["workflow_id"], id);
+    let finished = &told["plan_request"]["finished_tasks"];
+    assert_eq!(finished[0]["id"], "one", "{told}");
+    let plan = json!([{"id": "three", "tool": "bank:show_balance", "args": {"name": "$OUTPUT[one].name"}}]);
+    let given = json!({"handle": told["handle"], "plan": plan});
+    let added = bank.call("submit_plan", given).await;
+    assert_eq!(added["status"], "replanned", "{added}");
+    assert_eq!(added["new_tasks"][0]["id"], "three");
+    let mut told = added;
+    while told["status"] != "complete" {
+        told = bank.call("continue", json!({"workflow_id": id})).await;
+        assert!(told["error"].is_null(), "{told}");
+    }
+    let results = told["results"].as_array().unwrap();
+    let three = results.iter().find(|result| result["task_id"] == "three");
+    assert_eq!(three.unwrap()["output"]["name"], "one", "{told}");
+}
+
+#[tokio::test]
+async fn a_requirement_is_planned_by_the_model_with_what_is_done() {
+    let plan = json!({"plan": [{"id": "one", "tool": "bank:show_balance", "args": {"name": "$OUTPUT[two].name"}}]});
+    let model = ScriptedModel::new([plan.to_string()]);
+    let bank = Bank::with_model(model);
+    let first = waiting(&bank).await;
+    let id = first["workflow_id"].clone();
+    let wish = json!({"workflow_id": id, "new_requirement": "look at it again",
+        "available_context": {"hint": "balance"}});
+    let told = bank.call("replan", wish).await;
+    assert_eq!(told["status"], "replanned", "{told}");
+    assert_eq!(told["new_tasks"][0]["id"], "one_2", "{told}");
+    let asked = bank.model.as_ref().unwrap().prompts();
+    let prompt = format!("{asked:?}");
+    assert!(
+        prompt.contains("finished_tasks") && prompt.contains("hint"),
+        "{prompt}"
+    );
+}
+
+#[tokio::test]
+async fn a_slip_in_config_or_budget_is_told_with_what_was_meant() {
+    let bank = Bank::new();
+    let tasks = json!([{"id": "a", "tool": "bank:show_balance", "arguments": {"name": "A"}}]);
+    for (given, hint) in [
+        (
+            json!({"workflow": {"tasks": tasks}, "config": {"per_layer_validaton": true}}),
+            "did you mean `per_layer_validation`?",
+        ),
+        (
+            json!({"intent": "show balance", "config": {"per_layer_validaton": true}}),
+            "did you mean `per_layer_validation`?",
+        ),
+        (
+            json!({"intent": "show balance", "budget": {"call": 1}}),
+            "did you mean `calls`?",
+        ),
+        (json!({"intnet": "show balance"}), "did you mean `intent`?"),
+    ] {
+        let refused = bank.call("execute_dag", given.clone()).await;
+        let error = &refused["error"];
+        assert_eq!(error["code"], -32602, "{given} {refused}");
+        assert!(
+            error["message"].as_str().unwrap().contains(hint),
+            "{refused}"
+        );
+    }
+    assert_eq!(bank.called(), Vec::<String>::new());
+}
