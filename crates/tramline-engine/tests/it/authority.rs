@@ -7,6 +7,7 @@ use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId, Seq};
 use tramline_core::journal::{Answer, Budget, Event, Outcome, Pause};
 use tramline_core::{Str, Value};
+use tramline_engine::seams::Hints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{
     Approvals, At, Branch, Ended, Engine, Fault, Options, Pattern, Policy, Respondent, Said, Start,
@@ -365,4 +366,88 @@ async fn a_callers_extension_does_not_lift_the_operators_bound() {
     };
     assert!(operators(&pauses[0].1), "{pauses:?}");
     assert_eq!(tools.calls().len(), 1);
+}
+
+#[tokio::test]
+async fn to_repeat_a_call_in_doubt_that_the_policy_asks_about_takes_a_person() {
+    let store = Arc::new(MemoryStore::new());
+    let began = Arc::new(tokio::sync::Notify::new());
+    let tell = Arc::clone(&began);
+    let hangs = FakeTools::new().tool("t", "work", Hints::default(), move |_| {
+        tell.notify_one();
+        std::future::pending()
+    });
+    let before = Engine::new(store.clone(), Arc::new(hangs), asks("t:*"));
+    let (run, seq, _) = paused(&before, begin(0)).await;
+    let said = Said {
+        pause: seq,
+        answer: Answer::Proceed,
+        by: by(AnswerChannel::Form),
+        why: None,
+    };
+    let driven = before.go_on_with(&run, vec![said]).await.unwrap();
+    began.notified().await;
+    before.close().await;
+    drop(driven);
+    let tools = tools();
+    let after = Engine::new(store, Arc::clone(&tools) as _, asks("t:*"));
+    let ended = after.resume(&run).await.unwrap().ended().await.unwrap();
+    let Ended::Paused(pauses) = ended else {
+        panic!("{ended:?}")
+    };
+    assert!(matches!(pauses[0].1, Pause::InDoubt { .. }), "{pauses:?}");
+    let asked = Checkpoint {
+        run: run.clone(),
+        seq: pauses[0].0,
+    };
+    for channel in RELAYED {
+        let again = after.answer(&asked, Answer::Retry, by(channel), None).await;
+        let Err(Fault::PersonNeeded(needed)) = again else {
+            panic!("{again:?}")
+        };
+        assert_eq!(needed.reason, Reason::Policy);
+    }
+    assert_eq!(tools.calls(), []);
+    let person = by(AnswerChannel::CommandLine);
+    let said = after.answer(&asked, Answer::Retry, person, None);
+    said.await.unwrap();
+    let ended = after.resume(&run).await.unwrap().ended().await.unwrap();
+    assert!(matches!(ended, Ended::Finished(Outcome::Completed { .. })));
+    assert_eq!(tools.calls().len(), 1);
+}
+
+#[tokio::test]
+async fn every_answer_is_in_the_audit_whichever_door_forgot_to_note_it() {
+    let tools = tools();
+    let engine = engine(&tools, asks("t:*"));
+    let (run, seq, _) = paused(&engine, begin(0)).await;
+    let asked = Checkpoint {
+        run: run.clone(),
+        seq,
+    };
+    let refused = engine.answer(&asked, Answer::Proceed, by(AnswerChannel::Agent), None);
+    assert!(refused.await.is_err());
+    goes_on(&engine, &run, seq, by(AnswerChannel::Program)).await;
+    let notes = engine.notes(0, Some(&run)).await.unwrap();
+    let told: Vec<_> = notes
+        .iter()
+        .map(|note| {
+            let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+            let decision = &note["decisions"][0];
+            [
+                text(&note["result"]),
+                text(&decision["via"]),
+                text(&decision["tool"]),
+                text(&decision["reason"]),
+            ]
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ["refused", "agent", "t:work", "policy"].map(str::to_owned),
+            ["answered", "program", "t:work", "policy"].map(str::to_owned),
+        ]
+    );
+    assert_eq!(notes[1]["decisions"][0]["arguments"]["task"], "x");
 }

@@ -68,7 +68,7 @@ fn note(means: &Means, tool: &str, arguments: &Value) -> Note {
     note.door = Some(DOOR.to_owned());
     note.run = text(&RUN).map(run_of);
     note.session = text(&["session_id", "sessionId"]);
-    note.why = text(&WHY);
+    note.why = text(&WHY).or_else(|| Some(format!("key {}", text(&["key"])?)));
     note.arguments = Some(means.engine.audited(&shown(tool, arguments)));
     note
 }
@@ -133,7 +133,9 @@ fn complete(note: &mut Note, reply: &CallToolResponse) {
 }
 
 fn is_refusal(result: &CallToolResult, told: &Json) -> bool {
-    result.is_error == Some(true) || told.get("success") == Some(&Json::Bool(false))
+    // A loop that asks its caller for a plan has not succeeded, and was not refused either.
+    let failed = told.get("success") == Some(&Json::Bool(false)) && told.get("error").is_some();
+    result.is_error == Some(true) || failed
 }
 
 /// Why a call was refused: the kind of error, and its message.

@@ -253,7 +253,9 @@ async fn an_agent_relays_what_documents_and_annotations_ask_for_unless_its_clien
         formed.will_say(ElicitResult::new(ElicitationAction::Cancel));
         let yes = json!({"workflow_id": run, "checkpoint_id": point, "approved": true});
         let told = say(&formed, "approval_response", yes).await;
-        assert!(says(&told).contains("form"), "{told}");
+        // Told by an error, or that the workflow still waits where the form came with another call.
+        let waits = told["checkpoint_id"] == point.as_str();
+        assert!(says(&told).contains("form") || waits, "{told}");
         assert_eq!(shop.called("drop"), 1);
     }
 }
