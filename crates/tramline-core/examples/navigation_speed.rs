@@ -42,6 +42,7 @@ fn main() {
         origin: Value::Null,
         owner: None,
         ttl_ms: None,
+        pinned: None,
     };
     let procedure = Arc::new(Procedure::build(sop).unwrap());
     let mut walk = Walk::begin(RunId::new(1, 1), vec![procedure], begun, 0).unwrap();

@@ -19,12 +19,13 @@ mod lines;
 mod proposed;
 mod words;
 
-pub use begin::{Break, Fork, Item, Parent, Policy, Started, Watch};
+pub use begin::{AgentRun, Break, Fork, Item, Parent, Policy, Started, Watch};
 pub use budget::{Budget, Spent};
 pub use content::{ContentDigest, DocumentRef, NoDigest, StoredDocument};
 pub(crate) use guided::operands_value;
 pub use guided::{
-    Asked, Guided, Moved, Note, Refused, RuleChecked, Stand, ToolAnswered, ToolCalled, Way, Weighed,
+    Asked, CallingStep, Guided, Moved, Note, Refused, RuleChecked, Stand, ToolAnswered, ToolCalled,
+    Way, Weighed,
 };
 pub use lines::{
     Beginning, EVENT_BYTES_MAX, TooLarge, Unreadable, decode, decode_beginning, encode,

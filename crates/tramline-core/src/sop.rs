@@ -309,6 +309,16 @@ impl Sop {
         text.trim_end().to_owned()
     }
 
+    /// The names of the servers that the file lists, in its order.
+    pub fn server_names(&self) -> Vec<Str> {
+        if let Some(map) = self.servers.as_object() {
+            return map.iter().map(|(name, _)| name.clone()).collect();
+        }
+        let items = self.servers.as_array().unwrap_or_default().iter();
+        let named = items.filter_map(|it| it.get("name").unwrap_or(it).as_str());
+        named.map(Into::into).collect()
+    }
+
     /// Every tool that the file names anywhere.
     pub fn named_tools(&self) -> Vec<Str> {
         let nodes = self.nodes.iter().flat_map(|node| {

@@ -160,7 +160,7 @@ fn days(year: i64, month: i64, day: i64) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{milliseconds, moment_ms, nearest};
+    use super::{milliseconds, moment_ms, moment_text, nearest};
 
     #[test]
     fn moments_are_written_as_they_are_read() {

@@ -46,6 +46,7 @@ mod guided;
 mod hold;
 mod load;
 mod options;
+mod pinned;
 mod plan;
 mod port;
 mod quota;
@@ -66,6 +67,8 @@ pub use guided::{Guide, ToolCall, Went};
 pub use hold::{Handle, Said};
 pub use load::{Begun, Loaded};
 pub use options::{Options, Scratch};
+pub(crate) use pinned::Permit;
+pub use pinned::{Pins, in_conversation};
 pub use port::PORT_BYTES_MAX;
 pub use quota::Quota;
 pub use retention::{Pruned, Retention};
@@ -93,6 +96,7 @@ pub(crate) struct Inner {
     times: expiry::Times,
     counted: quota::Counted,
     guided: guided::Hot,
+    pub(crate) pinned: pinned::Pinned,
     warm: warm::Warm,
     /// Where the studio is served, if it is.
     studio: std::sync::OnceLock<String>,
@@ -192,6 +196,7 @@ impl Engine {
             times: Default::default(),
             counted: Default::default(),
             guided: Default::default(),
+            pinned: Default::default(),
             warm: Default::default(),
             studio: Default::default(),
         }))
@@ -235,6 +240,7 @@ impl Engine {
             owner,
             upstream,
             intent,
+            agent,
         } = start;
         graph.check_input(&input).map_err(|flaws| Fault::BadInput {
             workflow: graph.workflow.name.to_string(),
@@ -242,6 +248,7 @@ impl Engine {
         })?;
         let workflows = &self.0.documents.workflows;
         let (shared, document) = workflows.adopt(&graph.workflow, &graph)?;
+        let agent = agent.or_else(|| self.mark(owner.as_ref()));
         let started = Started {
             workflow: Arc::clone(&shared.workflow),
             input,
@@ -258,6 +265,7 @@ impl Engine {
             owner,
             upstream: upstream.map(Box::new),
             intent,
+            agent,
         };
         let event = Event::Started(Box::new(started.clone()));
         let run = Run::begin(id, shared, started, at_ms)
@@ -350,7 +358,8 @@ impl Engine {
     /// Extends a run's graph.
     pub async fn amend(&self, id: &RunId, patch: Patch, by: Str) -> Result<(), Fault> {
         self.is_discreet(&patch)?;
-        self.say(id, |_| {
+        self.say(id, |run| {
+            self.may_amend(&run.started)?;
             Ok(Event::Amended {
                 patch: patch.clone(),
                 by: by.clone(),

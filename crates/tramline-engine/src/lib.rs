@@ -31,8 +31,8 @@ pub mod uses;
 pub use drive::Ended;
 pub use engine::{
     Approvals, At, Begun, Branch, Branched, Effects, Engine, Follow, Guide, Handle, Loaded,
-    Options, Owner, PORT_BYTES_MAX, PersonNeeded, Pruned, Quota, Respondent, Retention, Said,
-    Scratch, Start, ToolCall, Went, over, stale,
+    Options, Owner, PORT_BYTES_MAX, PersonNeeded, Pins, Pruned, Quota, Respondent, Retention, Said,
+    Scratch, Start, ToolCall, Went, in_conversation, over, stale,
 };
 pub use fault::Fault;
 pub use ledger::status;

@@ -1,6 +1,6 @@
 //! One attempt of one step: the call, its time-out, its cancellation.
 
-use crate::engine::{Called, ChildCall, Engine};
+use crate::engine::{Called, ChildCall, Engine, Permit};
 use crate::seams::{Call, Tools};
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,8 +58,13 @@ pub(crate) fn key(run: &RunId, step: StepNo) -> Str {
     format!("{run}/{step}").into()
 }
 
-/// Calls once and waits for the answer, at most for the time its node gives.
-pub(crate) async fn attempt(tools: Arc<dyn Tools>, attempt: Attempt) -> Result<Value, Failure> {
+/// Calls once and waits for the answer, at most for the time its node gives. Every call of a run or a
+/// conversation leaves here, and only with a permit.
+pub(crate) async fn attempt(
+    tools: Arc<dyn Tools>,
+    attempt: Attempt,
+    _permit: &Permit,
+) -> Result<Value, Failure> {
     let Attempt {
         tool,
         arguments,

@@ -43,6 +43,7 @@ pub use about::About;
 pub use conduct::Conduct;
 pub use http::{Beside, Http, HttpFault, Named};
 pub use offer::NameTaken;
+pub use sop::{PinTerms, PinnedProcedure};
 pub use toolset::{Toolset, UnknownToolset};
 
 /// The MCP server. Clones share everything; it keeps nothing of a connection.
@@ -76,7 +77,10 @@ impl Shared {
 
     /// The tools as `tools/list` shows them, with what is known by now.
     fn listed(&self) -> Vec<Tool> {
-        let mut listed = self.offer().list(self.engine.tools().as_ref());
+        let listed = self.offer().list(self.engine.tools().as_ref()).into_iter();
+        let mut listed: Vec<Tool> = listed
+            .map(|tool| sop::listed(tool, self.seats.pinned()))
+            .collect();
         listed.extend(self.seats.gated().iter().map(sop::Gated::describe));
         listed
     }
@@ -135,7 +139,8 @@ impl Server {
         conduct: Conduct,
     ) -> Result<Self, NameTaken> {
         let offer = Offer::new(about, toolsets, graphs)?;
-        let told = offer.list(engine.tools().as_ref());
+        let told = offer.list(engine.tools().as_ref()).into_iter();
+        let told = told.map(|tool| sop::listed(tool, None)).collect();
         let desk = control::Desk::new(conduct.commands_per_minute);
         Ok(Self(Arc::new(Shared {
             engine,
@@ -150,12 +155,25 @@ impl Server {
         })))
     }
 
-    /// Loads procedures before anybody asks for them, and offers the downstream tools that they name,
-    /// each called through the gate. Gives what the operator should hear.
-    pub async fn procedures(&self, files: &[String]) -> Result<Vec<String>, String> {
-        let told = self.0.prepare_sops(files).await?;
+    /// Pins procedures: only these can be loaded, the downstream tools that they name are offered
+    /// through the gate, and whatever agents begin here passes it. Gives what the operator should hear.
+    pub async fn pin(
+        &self,
+        procedures: Vec<PinnedProcedure>,
+        terms: PinTerms,
+    ) -> Result<Vec<String>, String> {
+        let told = self.0.pin(procedures, terms).await?;
         self.0.tell();
         Ok(told)
+    }
+
+    /// Reads a procedure inside the allowed roots, or at an https address, to be pinned. Gives what is
+    /// odd about it too.
+    pub async fn read_procedure(
+        &self,
+        place: &str,
+    ) -> Result<(PinnedProcedure, Vec<String>), String> {
+        sop::read_procedure(&self.0.engine, place).await
     }
 
     /// Makes ready to offer these graphs instead; nothing changes before [`Server::offer`].

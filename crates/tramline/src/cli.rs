@@ -253,6 +253,7 @@ impl Common {
             approvals: file.approvals,
             budget: file.budget,
             control: file.control,
+            sop: file.sop,
             quota: file.quota,
             retention: file.retention,
             throttle: file.throttle,

@@ -10,8 +10,8 @@ use tramline_core::authority::AgentAnswers;
 use tramline_core::journal::Budget;
 use tramline_core::{Map, Str, Value};
 use tramline_engine::seams::{Model, Observer};
-use tramline_engine::{Policy, Quota, Rate, Retention};
-use tramline_mcp::server::Conduct;
+use tramline_engine::{Pattern, Policy, Quota, Rate, Retention};
+use tramline_mcp::server::{Conduct, PinTerms};
 
 mod file;
 mod model;
@@ -58,6 +58,8 @@ pub struct Config {
     pub budget: Option<Budget>,
     /// How runs that agents bring are treated.
     pub control: Control,
+    /// How pinned procedures are held.
+    pub sop: SopConfig,
     /// How much room all runs have.
     pub quota: Quota,
     /// Which runs that are over are kept.
@@ -94,6 +96,25 @@ pub struct Approvals {
     /// Whether answers on the command line need a terminal. It is kept with the runs; where nothing
     /// is said, what was kept stays.
     pub terminal: Option<bool>,
+}
+
+/// How pinned procedures are held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SopConfig {
+    /// Tools that agents may call without the gate.
+    pub free_tools: Vec<Pattern>,
+    /// How many conversations a caller may have along one procedure at a time.
+    pub conversations: usize,
+}
+
+impl Default for SopConfig {
+    fn default() -> Self {
+        let usual = PinTerms::default();
+        Self {
+            free_tools: usual.free,
+            conversations: usual.conversations_max,
+        }
+    }
 }
 
 /// How runs that agents bring are treated.

@@ -53,6 +53,26 @@ pub struct Started<W = Arc<Workflow>> {
     /// What it was planned for, in the words of whoever wanted it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<Str>,
+    /// That an agent began it at a server; nothing where the operator did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Box<AgentRun>>,
+}
+
+/// A run that an agent began at a server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentRun {
+    /// Whether procedures were pinned there: then its calls pass the gate, wherever it is driven.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gated: bool,
+    /// The conversations of its caller when it began: the gate of one of them must let a call pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conversations: Vec<RunId>,
+    /// Whether it asks a person about one call of its conversation, which passed the gate before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asks: bool,
+    /// Patterns of the tools that the operator had listed as free.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub free: Vec<Str>,
 }
 
 impl<W> Started<W> {
@@ -74,6 +94,7 @@ impl<W> Started<W> {
             upstream,
             intent,
             operator_budget,
+            agent,
         } = self;
         Started {
             workflow,
@@ -91,6 +112,7 @@ impl<W> Started<W> {
             upstream,
             intent,
             operator_budget,
+            agent,
         }
     }
 }

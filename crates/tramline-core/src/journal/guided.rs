@@ -1,7 +1,7 @@
 //! What happens in a guided run: moves, notes, calls through the gate, refusals.
 
 use crate::failure::Failure;
-use crate::ids::{NodeIx, RunId, ToolName};
+use crate::ids::{NodeIx, RunId, StepNo, ToolName};
 use crate::sop::Sop;
 use crate::todo::Todo;
 use crate::upstream::Upstream;
@@ -31,6 +31,9 @@ pub struct Guided<S = Arc<Sop>> {
     /// How long it waits for its agent's next word before it is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
+    /// The procedure that the operator had pinned, by its name, if it is one of those.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pinned: Option<Str>,
 }
 
 impl<S> Guided<S> {
@@ -44,6 +47,7 @@ impl<S> Guided<S> {
             origin,
             owner,
             ttl_ms,
+            pinned,
         } = self;
         Guided {
             sops,
@@ -53,6 +57,7 @@ impl<S> Guided<S> {
             origin,
             owner,
             ttl_ms,
+            pinned,
         }
     }
 }
@@ -152,6 +157,9 @@ pub struct ToolCalled {
     /// The run in which a person is asked about it, and in which it is then made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
+    /// The step of a run that makes it, where it is not the agent's own call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<Box<CallingStep>>,
     /// Whether its name without the server meant another tool, or none, when it was called: then it
     /// counts by its whole name only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -213,6 +221,15 @@ impl RuleChecked {
         }
         told.into()
     }
+}
+
+/// The step of a run that makes a call in a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallingStep {
+    /// Which run.
+    pub run: RunId,
+    /// Which of its steps.
+    pub step: StepNo,
 }
 
 /// What came of a call.

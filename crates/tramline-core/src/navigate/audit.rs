@@ -112,6 +112,7 @@ impl Auditor {
             origin: Value::Null,
             owner: None,
             ttl_ms: None,
+            pinned: None,
         };
         let walk = Walk::begin(RunId::new(0, 0), self.procedures.clone(), begun, 0);
         let mut held = Held {
@@ -307,6 +308,7 @@ impl Held {
             confirmed: None,
             against: None,
             run: None,
+            step: None,
             is_other: false,
             upstream: None,
             rules: report.checked,

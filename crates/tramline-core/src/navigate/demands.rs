@@ -142,6 +142,42 @@ impl Walk {
         .collect()
     }
 
+    /// The demands that lie on every path into one of the procedures inside, by its place: what would
+    /// be skipped by beginning there.
+    pub fn before_procedure(&self, inner: u32) -> Vec<Unmet> {
+        self.before_door(inner, &mut vec![inner])
+    }
+
+    fn before_door(&self, inner: u32, seen: &mut Vec<u32>) -> Vec<Unmet> {
+        let mut least: Option<Vec<Unmet>> = None;
+        for sop in 0..self.procedures.len() as u32 {
+            let Some(procedure) = self.procedure(sop) else {
+                continue;
+            };
+            let nodes = (0..procedure.sop.nodes.len() as u32).map(NodeIx);
+            let doors: Vec<Stand> = nodes
+                .map(|node| Stand { sop, node })
+                .filter(|at| self.inner(*at) == Some(inner))
+                .collect();
+            if doors.is_empty() || (sop != 0 && seen.contains(&sop)) {
+                continue;
+            }
+            seen.push(sop);
+            let above = match sop {
+                0 => Vec::new(),
+                sop => self.before_door(sop, seen),
+            };
+            for door in doors {
+                let mut before = above.clone();
+                before.extend(self.unmet_before(door));
+                if least.as_ref().is_none_or(|it| before.len() < it.len()) {
+                    least = Some(before);
+                }
+            }
+        }
+        least.unwrap_or_default()
+    }
+
     /// The demands before a node that were not met in this conversation, those nearest to the entry
     /// first.
     pub(super) fn unmet_before(&self, to: Stand) -> Vec<Unmet> {

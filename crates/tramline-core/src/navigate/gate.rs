@@ -2,7 +2,7 @@
 
 use super::{Refusal, RuleReport, Turn, Walk, check_rules};
 use crate::ids::{RunId, ToolName};
-use crate::journal::{Asked, Event, Refused, ToolCalled};
+use crate::journal::{Asked, CallingStep, Event, Refused, ToolCalled};
 use crate::sop::Mode;
 use crate::upstream::Upstream;
 use tramline_expr::{Str, Value};
@@ -23,6 +23,8 @@ pub struct Pass {
     /// Whether the tool's name alone means another tool, or none: then lists have it by its whole
     /// name only.
     pub is_other: bool,
+    /// The step of a run that makes it, where it is not the agent's own call.
+    pub step: Option<CallingStep>,
     /// The span of its caller's that it belongs to.
     pub upstream: Option<Upstream>,
 }
@@ -30,10 +32,7 @@ pub struct Pass {
 /// Whether a call may be made: the event that announces it, or the refusal.
 pub fn call(walk: &Walk, pass: Pass) -> Turn {
     let mode = walk.sop().call_mode();
-    let report = match walk.sop().gated {
-        true => check_rules(walk, &pass.tool, &pass.arguments, None),
-        false => RuleReport::default(),
-    };
+    let report = report_of(walk, &pass, None);
     let (against, asks) = match check(walk, &pass, &report) {
         Some(Refusal::Unconfirmed { .. }) if mode == Mode::Strict && pass.asked_in.is_some() => {
             (None, true)
@@ -64,6 +63,7 @@ pub fn call(walk: &Walk, pass: Pass) -> Turn {
         confirmed: pass.confirmed,
         against: says,
         run: pass.asked_in.filter(|_| asks),
+        step: pass.step.map(Box::new),
         is_other: pass.is_other,
         upstream: pass.upstream.map(Box::new),
         rules: report.checked,
@@ -84,11 +84,39 @@ pub(super) fn is_listed(list: &[Str], tool: &ToolName) -> bool {
 impl Pass {
     /// Whether a list has the tool, by its whole name or, where that means it, without its server.
     fn is_in(&self, list: &[Str]) -> bool {
-        match self.is_other {
-            true => list.iter().any(|it| *it == self.tool.to_string()),
-            false => is_listed(list, &self.tool),
-        }
+        is_in(list, &self.tool, self.is_other)
     }
+}
+
+fn is_in(list: &[Str], tool: &ToolName, is_other: bool) -> bool {
+    match is_other {
+        true => list.iter().any(|it| *it == tool.to_string()),
+        false => is_listed(list, tool),
+    }
+}
+
+fn report_of(walk: &Walk, pass: &Pass, except: Option<u32>) -> RuleReport {
+    match walk.sop().gated {
+        true => check_rules(walk, &pass.tool, &pass.arguments, except),
+        false => RuleReport::default(),
+    }
+}
+
+/// Why a call that was announced before is not allowed where the conversation stands, apart from a
+/// person's agreement.
+pub fn against(walk: &Walk, pass: &Pass, announced: u32) -> Option<Refusal> {
+    let refusal = check(walk, pass, &report_of(walk, pass, Some(announced)));
+    refusal.filter(|it| !matches!(it, Refusal::Unconfirmed { .. }))
+}
+
+/// Whether the procedure itself lists a tool where the conversation stands, or for everywhere.
+pub fn is_listed_here(walk: &Walk, tool: &ToolName, is_other: bool) -> bool {
+    let here = walk.here();
+    let node = walk.frame().at.map(|at| here.node(at));
+    let is_in = |list: &[Str]| is_in(list, tool, is_other);
+    is_in(&walk.sop().anywhere)
+        || is_in(&here.sop.anywhere)
+        || node.is_some_and(|node| is_in(&node.tools))
 }
 
 /// Why a call is not allowed: its place first, then the rules, then a person's agreement.

@@ -117,6 +117,7 @@ impl Told {
             origin: Value::Null,
             owner: None,
             ttl_ms: None,
+            pinned: None,
         };
         let built = sops
             .into_iter()
@@ -187,6 +188,7 @@ impl Told {
             asked_in: None,
             asks: false,
             is_other: false,
+            step: None,
             upstream: None,
         };
         let turn = navigate::call(&self.walk, pass);

@@ -2,7 +2,7 @@
 
 use super::policy::looked_at;
 use super::{Came, Driver, Ticket};
-use crate::engine::{Called, ChildCall, Engine, child_key};
+use crate::engine::{Called, ChildCall, Engine, Permit, child_key};
 use crate::fault::Fault;
 use crate::perform::{self, Attempt};
 use crate::settings::Settings;
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::graph::Graph;
 use tramline_core::ids::{NodeIx, Seq, StepNo, ToolName};
-use tramline_core::journal::{Event, Parent, Pause};
+use tramline_core::journal::{AgentRun, CallingStep, Event, Parent, Pause};
 use tramline_core::run::{Approval, Open};
 use tramline_core::upstream::Upstream;
 use tramline_core::workflow::{Action, WORKFLOW_SERVER};
@@ -154,6 +154,7 @@ impl Driver {
         };
         self.calls.insert(step, Ticket { number, cancel });
         let tools = Arc::clone(&self.inner.tools);
+        let gate = self.gate_of(step, &open.arguments);
         let filling = self.settings_of(open.node);
         let cautious = self.run.graph.workflow.cautious && open.approval == Approval::None;
         let unseen = cautious && tools.known(&attempt.tool).is_none();
@@ -173,9 +174,29 @@ impl Driver {
             if unseen && let Err(failure) = looked_at(&*tools, &attempt.tool).await {
                 return Came::Answer(step, number, Called::Answer(Err(failure)));
             }
-            let answer = perform::attempt(tools, attempt).await;
+            let permit = match gate.pass(&attempt).await {
+                Ok(permit) => permit,
+                Err(failure) => return Came::Answer(step, number, Called::Answer(Err(failure))),
+            };
+            let answer = perform::attempt(tools, attempt, &permit).await;
+            gate.came_back(permit, &answer).await;
             Came::Answer(step, number, Called::Answer(answer))
         }));
+    }
+
+    /// What lets a step's call pass: nobody, unless an agent began the run while procedures were
+    /// pinned.
+    fn gate_of(&self, step: StepNo, arguments: &Value) -> StepGate {
+        let started = &self.run.started;
+        if !self.inner.pinned.holds(started) {
+            return StepGate(None);
+        }
+        StepGate(started.agent.clone().map(|agent| {
+            let engine = Engine::of(Arc::clone(&self.inner));
+            let run = self.run.id.clone();
+            let by = CallingStep { run, step };
+            (engine, agent, by, arguments.clone())
+        }))
     }
 
     /// What fills in the settings that a node's call names, if it names any.
@@ -220,6 +241,7 @@ impl Driver {
             upstream: self
                 .beneath(step, open.attempt)
                 .or_else(|| self.run.started.upstream.as_deref().cloned()),
+            agent: self.run.started.agent.clone(),
             cancel,
         }
     }
@@ -359,6 +381,28 @@ impl Driver {
         // A failed item may have ended the others.
         self.forget_closed();
         Ok(())
+    }
+}
+
+/// The gate that a step's call passes, with what it is judged by: its arguments without secrets.
+struct StepGate(Option<(Engine, Box<AgentRun>, CallingStep, Value)>);
+
+impl StepGate {
+    async fn pass(&self, attempt: &Attempt) -> Result<Permit, Failure> {
+        match &self.0 {
+            None => Ok(Permit::Free),
+            Some((engine, agent, by, arguments)) => {
+                engine
+                    .pass(agent, by.clone(), &attempt.tool, arguments)
+                    .await
+            }
+        }
+    }
+
+    async fn came_back(&self, permit: Permit, answer: &Result<Value, Failure>) {
+        if let Some((engine, ..)) = &self.0 {
+            engine.came_back(permit, answer).await;
+        }
     }
 }
 

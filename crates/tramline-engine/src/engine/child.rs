@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId, Seq, StepNo};
-use tramline_core::journal::{Answer, Budget, Event, Outcome, Parent, Pause};
+use tramline_core::journal::{AgentRun, Answer, Budget, Event, Outcome, Parent, Pause};
 use tramline_core::run::{Open, Run};
 use tramline_core::text::nearest;
 use tramline_core::upstream::Upstream;
@@ -50,6 +50,8 @@ pub(crate) struct ChildCall {
     pub(crate) origin: Value,
     /// The span that it belongs to.
     pub(crate) upstream: Option<Upstream>,
+    /// The parent's mark: what an agent began passes the gate at every depth.
+    pub(crate) agent: Option<Box<AgentRun>>,
     pub(crate) cancel: CancellationToken,
 }
 
@@ -97,6 +99,7 @@ impl Engine {
                 start.budget = call.budget;
                 start.operator_budget = call.operator_budget;
                 start.upstream = call.upstream;
+                start.agent = call.agent;
                 let handle = self.begin(id.clone(), call.born_ms, start, Some(call.parent));
                 handle.map(Child::Driven).map_err(failed)
             }

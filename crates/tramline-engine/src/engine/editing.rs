@@ -178,6 +178,7 @@ impl Engine {
                 asked_in: Some(run.id.clone()),
                 asks: true,
                 is_other: open.is_some_and(|open| open.is_other),
+                step: None,
                 upstream: None,
             };
             navigate::call(&walk.without_call(parent.step), pass).refusal

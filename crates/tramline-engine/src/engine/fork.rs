@@ -110,6 +110,8 @@ impl Engine {
         });
         started.by = self.0.options.name.clone();
         started.parent = None;
+        // Whoever branches it off begins it.
+        started.agent = self.mark(started.owner.as_ref());
         started.upstream = branch.upstream.map(Box::new);
         started.watch = branch.watch;
         let _room = self.room().await?;

@@ -42,6 +42,8 @@ pub struct Guide {
     pub owner: Option<Str>,
     /// How long it waits for its agent's next word before it is over.
     pub ttl_ms: Option<u64>,
+    /// The pinned procedure that it follows, by its name.
+    pub pinned: Option<Str>,
 }
 
 impl Engine {
@@ -65,6 +67,7 @@ impl Engine {
             origin: guide.origin,
             owner: guide.owner,
             ttl_ms: guide.ttl_ms,
+            pinned: guide.pinned,
         };
         self.is_discreet(&begun)?;
         let event = Event::Guided(Box::new(begun.clone()));
@@ -170,7 +173,7 @@ impl Engine {
 
 impl Inner {
     /// The seat of a conversation: in memory, or folded from its journal.
-    async fn walking(&self, id: &RunId) -> Result<Arc<hot::Seat>, Fault> {
+    pub(super) async fn walking(&self, id: &RunId) -> Result<Arc<hot::Seat>, Fault> {
         if let Some(seat) = self.guided.find(id) {
             return Ok(seat);
         }
@@ -192,7 +195,7 @@ impl Inner {
     }
 
     /// Applies what another process has appended since.
-    async fn catch_up(&self, walk: &mut Walk) -> Result<(), Fault> {
+    pub(super) async fn catch_up(&self, walk: &mut Walk) -> Result<(), Fault> {
         let id = walk.id.clone();
         let (entries, _) = self.read(&id, walk.seq).await?;
         for entry in entries {
@@ -206,7 +209,11 @@ impl Inner {
 
     /// Appends events, then applies them: what the core decided can be applied. Words outlive the
     /// process; what leaves it, and what came back, outlives the machine's power too.
-    async fn record(&self, walk: &mut Walk, events: &[Event]) -> Result<(), AppendError> {
+    pub(super) async fn record(
+        &self,
+        walk: &mut Walk,
+        events: &[Event],
+    ) -> Result<(), AppendError> {
         if events.is_empty() {
             return Ok(());
         }

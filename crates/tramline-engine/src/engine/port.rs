@@ -170,6 +170,7 @@ fn over(journal: Vec<(i64, Event)>, owner: Owner) -> Result<Vec<Entry>, String> 
         Some(Event::Guided(begun)) => {
             begun.owner = owner.0;
             begun.origin = Value::Null;
+            begun.pinned = None;
         }
         Some(_) | None => return Err("its journal has no beginning".to_owned()),
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use tramline_core::graph::Graph;
-use tramline_core::journal::{Budget, Policy, Watch};
+use tramline_core::journal::{AgentRun, Budget, Policy, Watch};
 use tramline_core::upstream::Upstream;
 use tramline_core::{Str, Value};
 
@@ -33,6 +33,8 @@ pub struct Start {
     pub upstream: Option<Upstream>,
     /// What it was planned for, if that is to be learnt from.
     pub intent: Option<Str>,
+    /// The mark of the run that it is a part of; the engine marks others itself.
+    pub(crate) agent: Option<Box<AgentRun>>,
 }
 
 /// Whose runs a caller may see: nobody's name where there are no names. Front ends hand it on.
@@ -55,6 +57,7 @@ impl Start {
             owner: None,
             upstream: None,
             intent: None,
+            agent: None,
         }
     }
 }

@@ -61,6 +61,7 @@ fn guide(sop: Arc<Sop>) -> Guide {
         origin: Value::Null,
         owner: None,
         ttl_ms: None,
+        pinned: None,
     }
 }
 
@@ -125,6 +126,7 @@ async fn a_document_costs_no_sync_of_its_own() {
 async fn old_journal(store: &MemoryStore, graph: &Graph) -> RunId {
     let id = RunId::new(1, 1);
     let started = Started {
+        agent: None,
         workflow: Arc::clone(&graph.workflow),
         input: Map::new().into(),
         policy: Policy::Layered,

@@ -31,8 +31,9 @@ pub struct About {
 }
 
 impl About {
-    /// The same for a client that connects, with what we can do.
-    pub(super) fn to_info(&self, has_sops: bool, takes_intents: bool) -> ServerConfig {
+    /// The same for a client that connects, with what we can do; with how procedures are followed, where
+    /// there are any.
+    pub(super) fn to_info(&self, sops: Option<String>, takes_intents: bool) -> ServerConfig {
         let mut server = Implementation::new(self.name.as_str(), self.version.as_str());
         if let Some(title) = &self.title {
             server = server.with_title(title.as_str());
@@ -42,16 +43,20 @@ impl About {
             .enable_tools()
             .enable_tool_list_changed()
             .enable_tasks();
-        let capabilities = match has_sops {
+        let capabilities = match sops.is_some() {
             true => capabilities.enable_prompts().enable_resources().build(),
             false => capabilities.build(),
         };
         let instructions = self.instructions.as_deref();
         let instructions = instructions.filter(|text| !text.trim().is_empty());
-        let instructions = instructions.unwrap_or(INSTRUCTIONS);
+        let instructions = match (instructions, sops) {
+            (Some(own), Some(sops)) => format!("{own}\n\n{sops}"),
+            (None, Some(sops)) => sops,
+            (own, None) => own.unwrap_or(INSTRUCTIONS).to_owned(),
+        };
         let instructions = match takes_intents {
             true => format!("{instructions}\n\n{PLANS}"),
-            false => instructions.to_owned(),
+            false => instructions,
         };
         ServerConfig::new(capabilities)
             .with_server_info(server)

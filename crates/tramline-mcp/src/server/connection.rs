@@ -58,14 +58,53 @@ impl Connection {
         };
         Ok((means, request.arguments))
     }
+
+    /// Hands a call to its front end.
+    async fn answer(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let offer = self.shared.offer();
+        let reply = match offer.find(&request.name) {
+            Ok(Found::Graph(served)) => {
+                let log = self.level.of(&context.meta);
+                // In boxes, here and below: the library copies what it is given several times.
+                let call = graph_tools::call(&self.shared, served, request, context, log);
+                let reply = Box::pin(call).await;
+                self.shared.learn();
+                return reply;
+            }
+            Ok(Found::Own(own)) => {
+                let (means, arguments) = Box::pin(self.means(request, context)).await?;
+                own.call(means, arguments).await
+            }
+            Err(near) => {
+                if let Some(gated) = self.shared.gated(&request.name) {
+                    let request_name = request.name.to_string();
+                    let (means, arguments) = Box::pin(self.means(request, context)).await?;
+                    let shown = toolset::read(arguments.clone());
+                    let noting = audited::begin(&means, &request_name, &shown);
+                    let call = gated.call(means, arguments);
+                    return Ok(Box::pin(noting.over(call)).await);
+                }
+                let near =
+                    near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+                let message = format!("there is no tool `{}`{near}", request.name);
+                return Err(ErrorData::invalid_params(message, None));
+            }
+        };
+        Ok(reply)
+    }
 }
 
 impl ServerHandler for Connection {
     fn get_info(&self) -> ServerConfig {
         let has = |set: Toolset| self.shared.toolsets.contains(&set);
         let takes_intents = has(Toolset::Control) || has(Toolset::Loop);
+        let sops = has(Toolset::Sop).then(|| sop::instructions(self.shared.seats.pinned()));
         let about = &self.shared.offer().about;
-        about.to_info(has(Toolset::Sop), takes_intents)
+        about.to_info(sops, takes_intents)
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
@@ -101,6 +140,7 @@ impl ServerHandler for Connection {
     fn get_tool(&self, name: &str) -> Option<Tool> {
         let tools = self.shared.engine.tools();
         let shown = self.shared.offer().show(name, tools.as_ref());
+        let shown = shown.map(|tool| sop::listed(tool, self.shared.seats.pinned()));
         shown.or_else(|| Some(self.shared.gated(name)?.describe()))
     }
 
@@ -109,36 +149,17 @@ impl ServerHandler for Connection {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let offer = self.shared.offer();
-        let reply = match offer.find(&request.name) {
-            Ok(Found::Graph(served)) => {
-                let log = self.level.of(&context.meta);
-                // In boxes, here and below: the library copies what it is given several times.
-                let call = graph_tools::call(&self.shared, served, request, context, log);
-                let reply = Box::pin(call).await;
-                self.shared.learn();
-                return reply;
+        if !sop::is_named(&context) {
+            return self.answer(request, context).await;
+        }
+        match Box::pin(sop::named(&self.shared, &context)).await {
+            Ok(None) => self.answer(request, context).await,
+            Ok(Some(id)) => {
+                let answer = Box::pin(self.answer(request, context));
+                tramline_engine::in_conversation(id, answer).await
             }
-            Ok(Found::Own(own)) => {
-                let (means, arguments) = Box::pin(self.means(request, context)).await?;
-                own.call(means, arguments).await
-            }
-            Err(near) => {
-                if let Some(gated) = self.shared.gated(&request.name) {
-                    let request_name = request.name.to_string();
-                    let (means, arguments) = Box::pin(self.means(request, context)).await?;
-                    let shown = toolset::read(arguments.clone());
-                    let noting = audited::begin(&means, &request_name, &shown);
-                    let call = gated.call(means, arguments);
-                    return Ok(Box::pin(noting.over(call)).await);
-                }
-                let near =
-                    near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-                let message = format!("there is no tool `{}`{near}", request.name);
-                return Err(ErrorData::invalid_params(message, None));
-            }
-        };
-        Ok(reply)
+            Err(fault) => Ok(sop::fault(&fault).into()),
+        }
     }
 
     async fn get_task(

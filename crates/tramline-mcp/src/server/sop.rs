@@ -1,19 +1,23 @@
 //! The SOP toolset: an agent is walked through a written procedure, and calls tools through its gate.
 
 use super::toolset::{ACTS, Own, plain};
+use rmcp::model::Tool;
 use tramline_engine::seams::Hints;
 
 mod call;
 mod gated;
 mod load;
 mod moves;
+mod pinned;
 mod prompts;
 mod seat;
 mod told;
 
 pub(super) use gated::Gated;
+pub(super) use load::read_procedure;
+pub use pinned::{PinTerms, PinnedProcedure};
 pub(super) use prompts::{get, list, list_resources, read};
-pub(super) use seat::Seats;
+pub(super) use seat::{Seats, fault, is_named, named};
 
 /// Of a tool that only writes into the conversation's own journal.
 const NOTES: Hints = Hints {
@@ -29,8 +33,8 @@ pub(super) const TOOLS: &[Own] = &[
         name: "load_graph",
         title: "Load a procedure",
         description: "Parse an agent SOP markdown file and begin a conversation along it. Call it once, \
-                      first. Gives the graph's summary, session_id for the other tools, and where the \
-                      system prompt is to be read.",
+                      first. Gives the rules with the flowchart (system_prompt), the next step, and \
+                      session_id for the other tools.",
         input: r#"{
             "type": "object",
             "properties": {
@@ -39,7 +43,6 @@ pub(super) const TOOLS: &[Own] = &[
                     "description": "Path or https URL of the agent SOP markdown file"
                 }
             },
-            "required": ["sop_file"],
             "additionalProperties": false
         }"#,
         hints: NOTES,
@@ -147,3 +150,50 @@ pub(super) const TOOLS: &[Own] = &[
         answer: |means, arguments| Box::pin(call::sop_call(means, arguments)),
     },
 ];
+
+/// What an agent reads first of the toolset, where no prompt reaches it.
+const INSTRUCTIONS: &str = "Work along a written procedure: call load_graph first and follow the system_prompt, flowchart and next \
+                            step in its reply. Move with goto_node or advance, call tools as the node allows, keep a \
+                            list of the user's wishes with todo.";
+
+/// How to use a server with this toolset, for agents.
+pub(super) fn instructions(pinned: Option<&[PinnedProcedure]>) -> String {
+    let Some(pinned) = pinned else {
+        return INSTRUCTIONS.to_owned();
+    };
+    let names: Vec<&str> = pinned.iter().map(|it| it.name().as_str()).collect();
+    let which = match names.as_slice() {
+        [only] => format!("The procedure is {only}; load_graph needs no arguments."),
+        names => format!(
+            "load_graph takes one of these as sop_file: {}.",
+            names.join(", ")
+        ),
+    };
+    format!(
+        "{INSTRUCTIONS} {which} Every other tool here, and every call that a workflow makes, is held to the node where the \
+         conversation stands."
+    )
+}
+
+/// `load_graph` as it is listed: what has to be said depends on what is pinned.
+pub(super) fn listed(mut tool: Tool, pinned: Option<&[PinnedProcedure]>) -> Tool {
+    if tool.name != "load_graph" {
+        return tool;
+    }
+    let mut input = (*tool.input_schema).clone();
+    match pinned {
+        Some([_]) => {}
+        Some(_) | None => {
+            input.insert("required".into(), serde_json::json!(["sop_file"]));
+        }
+    }
+    if let (Some(pinned), Some(properties)) = (pinned, input.get_mut("properties")) {
+        let names: Vec<&str> = pinned.iter().map(|it| it.name().as_str()).collect();
+        properties["sop_file"] = serde_json::json!({
+            "type": "string",
+            "description": format!("One of the pinned procedures: {}", names.join(", ")),
+        });
+    }
+    tool.input_schema = std::sync::Arc::new(input);
+    tool
+}

@@ -115,6 +115,7 @@ async fn a_walk_is_told_over_its_drawing() {
             origin: Value::Null,
             owner: None,
             ttl_ms: None,
+            pinned: None,
         })
         .await
         .unwrap();

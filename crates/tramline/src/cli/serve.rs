@@ -13,9 +13,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 use tramline_core::run::Run;
-use tramline_engine::{Engine, Retention, Settings};
+use tramline_engine::{Engine, Pattern, Retention, Settings};
 use tramline_mcp::server::{Beside, Conduct, Http, Server, Toolset};
 
+mod pinned;
 mod readings;
 mod reload;
 mod saved;
@@ -61,10 +62,13 @@ pub(super) struct Serve {
     /// Named HTTP callers, a line name=token for each; each sees only its own runs
     #[arg(long, value_name = "FILE", requires = "http")]
     pub(super) token_file: Option<PathBuf>,
-    /// A procedure to have ready: its system prompt as a prompt, the tools it names through its gate;
+    /// Pin a procedure: only pinned ones can be loaded, and whatever agents call goes through their gate;
     /// needs the toolset sop
     #[arg(long = "sop", value_name = "FILE")]
     pub(super) sops: Vec<String>,
+    /// Tools that agents may call without the gate of a pinned procedure, as server:tool with *
+    #[arg(long = "sop-free", value_name = "PATTERN", requires = "sops")]
+    pub(super) free: Vec<Pattern>,
     /// What to offer: graphs, control, library, debug, loop, sop
     #[arg(
         long,
@@ -127,7 +131,11 @@ pub(super) async fn serving(common: Common, verb: Serve, opened: Option<Opened>)
         conduct,
     )
     .map_err(|taken| Stopped::bad(taken.to_string()))?;
-    ready(&server, &verb).await?;
+    if opened.is_none() {
+        // In a studio of one's own the operator begins runs.
+        house.engine.serve_agents();
+    }
+    let watched = pinned::pin(&server, &verb, &config).await?;
     let mut origins: Vec<_> = verb
         .files
         .iter()
@@ -147,6 +155,7 @@ pub(super) async fn serving(common: Common, verb: Serve, opened: Option<Opened>)
     hide_tokens(&house.settings, http.as_ref())?;
     let sweeping = sweep(house.engine.clone(), config.retention);
     tokio::spawn(stop.clone().run_until_cancelled_owned(sweeping));
+    tokio::spawn(stop.clone().run_until_cancelled_owned(watched.watch()));
     let studio = studio(&verb, &config, opened.is_some(), &home)?;
     let stage = Stage {
         files: verb.files,
@@ -180,20 +189,6 @@ fn beside(house: &House, studio: tramline_web::Studio) -> Beside {
         guarded,
         open: tramline_web::studio(),
     }
-}
-
-/// Loads the procedures that are to be ready.
-async fn ready(server: &Server, verb: &Serve) -> Result<(), Stopped> {
-    if verb.sops.is_empty() {
-        return Ok(());
-    }
-    if !verb.toolsets.contains(&Toolset::Sop) {
-        return Err(Stopped::bad("--sop needs --toolsets sop"));
-    }
-    for line in server.procedures(&verb.sops).await.map_err(Stopped::bad)? {
-        output::say(&line);
-    }
-    Ok(())
 }
 
 /// Where to serve over HTTP, and who may call.

@@ -44,6 +44,7 @@ pub(super) async fn main(common: Common, verb: Studio) -> Done {
         token: verb.token,
         token_file: None,
         sops: Vec::new(),
+        free: Vec::new(),
         toolsets: vec![Toolset::Graphs],
         library: true,
         no_reload: false,

@@ -1,6 +1,6 @@
 //! The configuration file: what an operator says once instead of by flags, each flaw at its place.
 
-use super::{Approvals, Control, ModelConfig, read_bounded};
+use super::{Approvals, Control, ModelConfig, SopConfig, read_bounded};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tramline_builtin::HostPattern;
@@ -21,11 +21,12 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 const DAY_MS: u64 = 86_400_000;
 
 /// The fields of the file.
-const FIELDS: [&str; 14] = [
+const FIELDS: [&str; 15] = [
     "policy",
     "approvals",
     "budget",
     "control",
+    "sop",
     "quota",
     "retention",
     "throttle",
@@ -49,6 +50,8 @@ pub struct File {
     pub budget: Option<Budget>,
     /// How runs that agents bring are treated.
     pub control: Control,
+    /// How pinned procedures are held.
+    pub sop: SopConfig,
     /// How much room all runs have.
     pub quota: Quota,
     /// Which runs that are over are kept.
@@ -107,6 +110,7 @@ impl File {
         reader.approvals(root, &mut file.approvals);
         reader.budget(root, &mut file.budget);
         reader.control(root, &mut file.control);
+        reader.sop(root, &mut file.sop);
         reader.quota(root, &mut file.quota);
         reader.retention(root, &mut file.retention);
         reader.throttle(root, &mut file.throttle);
@@ -296,6 +300,18 @@ impl Reader {
         }
         if let Some(most) = self.whole(at, "commands_per_minute", 1) {
             control.commands_per_minute = u32::try_from(most).unwrap_or(u32::MAX);
+        }
+    }
+
+    fn sop(&mut self, root: At<'_>, sop: &mut SopConfig) {
+        let Some(at) = self.section(root, "sop", &["free_tools", "conversations"]) else {
+            return;
+        };
+        for text in self.texts(at, "free_tools") {
+            sop.free_tools.extend(self.pattern(text));
+        }
+        if let Some(most) = self.whole(at, "conversations", 1) {
+            sop.conversations = usize::try_from(most).unwrap_or(usize::MAX);
         }
     }
 

@@ -120,6 +120,7 @@ async fn moves(report: &mut Report, store: Arc<dyn Store>) -> Result<()> {
         origin: Value::Null,
         owner: None,
         ttl_ms: None,
+        pinned: None,
     };
     let session = engine.guide(guide).await?;
     let server = Server::new(engine, About::default(), &[Toolset::Sop], [])?;

@@ -53,6 +53,7 @@ fn a_failed_call_meets_no_demand() {
         asked_in: None,
         asks: false,
         is_other: false,
+        step: None,
         upstream: None,
     };
     let turn = navigate::call(&told.walk, pass);
@@ -322,6 +323,7 @@ fn call_of(told: &mut Told, server: &str, tool: &str, is_other: bool) -> Turn {
         asked_in: None,
         asks: false,
         is_other,
+        step: None,
         upstream: None,
     };
     let turn = navigate::call(&told.walk, pass);

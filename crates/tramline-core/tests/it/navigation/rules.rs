@@ -78,6 +78,7 @@ fn pass(tool: &str, arguments: &str) -> Pass {
         asked_in: None,
         asks: false,
         is_other: false,
+        step: None,
         upstream: None,
     }
 }

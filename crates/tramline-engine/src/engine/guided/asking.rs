@@ -18,7 +18,7 @@ use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::graph::Graph;
 use tramline_core::ids::RunId;
 use tramline_core::journal::{Answer, Event, Outcome, Parent, ToolAnswered, ToolCalled, Way};
-use tramline_core::navigate::{Turn, Walk};
+use tramline_core::navigate::{self, Turn, Walk};
 use tramline_core::workflow::{Action, Edge, Node, Template, Workflow};
 use tramline_core::{Map, Str, Value};
 
@@ -36,6 +36,9 @@ pub(super) struct Question {
     run: RunId,
     node: Str,
     procedure: Str,
+    /// Whether the procedure wants a person's agreement: it lists the tool. Otherwise it is the policy or
+    /// the tool's hints.
+    confirms: bool,
     ttl_ms: Option<u64>,
     owner: Option<Str>,
 }
@@ -50,6 +53,7 @@ impl Question {
             run: called.run.clone()?,
             node: walk.at_id().cloned().unwrap_or_else(|| "call".into()),
             procedure: walk.here().sop.name.clone(),
+            confirms: navigate::is_listed_here(walk, &called.tool, called.is_other),
             ttl_ms: walk.begun.ttl_ms,
             owner: walk.begun.owner.clone(),
         })
@@ -135,12 +139,18 @@ impl Engine {
         let verdict = self.0.options.policy.verdict(&question.called.tool);
         let source = match verdict {
             Verdict::Ask(_) => ApprovalSource::Policy,
+            Verdict::Free | Verdict::Deny(_) if !question.confirms => ApprovalSource::Destructive,
             Verdict::Free | Verdict::Deny(_) => ApprovalSource::Confirm,
         };
         let mut start = Start::new(Arc::new(question.graph(source)?), Map::new().into());
         start.origin = origin;
         start.owner = question.owner.clone();
         start.ttl_ms = question.ttl_ms;
+        start.agent = self.mark(None).map(|mut agent| {
+            agent.conversations = vec![id.clone()];
+            agent.asks = true;
+            agent
+        });
         start.upstream = question.called.upstream.as_deref().cloned();
         let parent = Parent {
             run: id.clone(),
@@ -233,7 +243,7 @@ impl Engine {
     }
 
     /// Takes back questions that nobody has answered; what was answered goes on.
-    pub(super) async fn withdraw(&self, runs: &[RunId]) -> Result<(), Fault> {
+    pub(in super::super) async fn withdraw(&self, runs: &[RunId]) -> Result<(), Fault> {
         for run in runs {
             let row = self.0.store.row(run).await?;
             if !row.is_some_and(|row| row.head.status == Status::Paused) {

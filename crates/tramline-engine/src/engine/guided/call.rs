@@ -1,6 +1,6 @@
 //! A tool called through the gate: announced before it leaves, recorded before it is used.
 
-use super::super::Engine;
+use super::super::{Engine, Permit};
 use super::asking::Question;
 use crate::clock;
 use crate::fault::Fault;
@@ -9,7 +9,7 @@ use crate::policy::Verdict;
 use tokio_util::sync::CancellationToken;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::{RunId, ToolName};
-use tramline_core::journal::{Event, ToolAnswered, ToolCalled};
+use tramline_core::journal::{Event, Guided, ToolAnswered, ToolCalled};
 use tramline_core::navigate::{self, Pass, Refusal, Turn, Walk};
 use tramline_core::upstream::Upstream;
 use tramline_core::{Str, Value};
@@ -52,14 +52,16 @@ impl Engine {
         call: ToolCall,
         cancel: CancellationToken,
     ) -> Result<Went, Fault> {
-        let tool = match self.tool_of(id, &call.tool).await? {
+        let begun = self.guided(id).await?;
+        let tool = match self.tool_of(&begun, &call.tool).await {
             Ok(tool) => tool,
-            Err(failure) => return Ok(Went::Through(Err(failure), None)),
+            Err(unclear) => return Ok(Went::Through(Err(unclear.failure()), None)),
         };
         if let Some(failure) = self.barred(&tool) {
             return Ok(Went::Through(Err(failure), None));
         }
         let hints = self.0.tools.find(&tool).await.map(|found| found.hints);
+        let destroys = hints.as_ref().is_ok_and(|it| it.destructive == Some(true));
         let repeatable = hints.is_ok_and(|hints| hints.repeatable());
         let pass = Pass {
             tool: tool.clone(),
@@ -67,7 +69,8 @@ impl Engine {
             confirmed: call.confirmed.clone(),
             asked_in: Some(fresh()),
             asks: matches!(self.0.options.policy.verdict(&tool), Verdict::Ask(_)),
-            is_other: false,
+            is_other: self.is_other(&begun, &tool).await,
+            step: None,
             upstream: call.upstream.clone(),
         };
         let same = |it: &ToolCalled| it.tool == pass.tool && it.arguments == pass.arguments;
@@ -85,7 +88,13 @@ impl Engine {
         };
         let decide = |walk: &Walk| match asked(walk).is_some() || doubt(walk) {
             true => Turn::default(),
-            false => navigate::call(walk, pass.clone()),
+            false => {
+                let mut pass = pass.clone();
+                // A procedure that lists the tool here has said what it thinks of it.
+                let listed = navigate::is_listed_here(walk, &pass.tool, pass.is_other);
+                pass.asks |= destroys && !listed;
+                navigate::call(walk, pass)
+            }
         };
         let tell = |walk: &Walk, turn: &Turn| {
             let observer = self.0.observer();
@@ -117,7 +126,8 @@ impl Engine {
             cancel,
             upstream,
         };
-        let answer = perform::attempt(self.0.tools.clone(), attempt).await;
+        let permit = Permit::Announced(id.clone(), number);
+        let answer = perform::attempt(self.0.tools.clone(), attempt, &permit).await;
         let answer = match answer {
             Ok(output) => Ok(self.redacted(output).await),
             Err(failure) => Err(failure),
@@ -148,6 +158,16 @@ impl Engine {
             by: None,
             edited_arguments: None,
         };
+        self.record_answer(id, answered).await
+    }
+
+    /// Records what came of a call, unless somebody has.
+    pub(in super::super) async fn record_answer(
+        &self,
+        id: &RunId,
+        answered: ToolAnswered,
+    ) -> Result<(), Fault> {
+        let call = answered.call;
         let event = Event::ToolAnswered(Box::new(answered));
         let decide = |walk: &Walk| Turn {
             events: match walk.open.contains_key(&call) {
@@ -171,55 +191,77 @@ impl Engine {
     }
 
     /// The tool that a name means: with its server, or the only one that has it.
-    async fn tool_of(&self, id: &RunId, name: &str) -> Result<Result<ToolName, Failure>, Fault> {
+    async fn tool_of(&self, begun: &Guided, name: &str) -> Result<ToolName, Unclear> {
         if let Some((server, tool)) = name.split_once(':') {
-            return Ok(Ok(ToolName::new(server, tool)));
+            return Ok(ToolName::new(server, tool));
         }
-        let begun = self.guided(id).await?;
-        let servers = begun.sops.first().map(|sop| servers(&sop.servers));
-        let servers = servers.unwrap_or_default();
-        for server in &servers {
-            let named = ToolName::new(server.clone(), name);
+        let servers = begun.sops.first().map(|sop| sop.server_names());
+        for server in servers.unwrap_or_default() {
+            let named = ToolName::new(server, name);
             if self.0.tools.known(&named).is_some() {
-                return Ok(Ok(named));
+                return Ok(named);
             }
         }
-        let listings = self.0.tools.list().await;
-        let tools = listings
-            .iter()
-            .filter_map(|listing| listing.tools.as_ref().ok());
-        let all: Vec<&ToolName> = tools.flatten().map(|tool| &tool.name).collect();
-        let fits: Vec<&&ToolName> = all.iter().filter(|it| it.tool == name).collect();
-        Ok(match fits.as_slice() {
-            [only] => Ok((**only).clone()),
+        let all = self.all_tools().await;
+        let fits: Vec<&ToolName> = all.iter().filter(|it| it.tool == name).collect();
+        match fits.as_slice() {
+            [only] => Ok((*only).clone()),
             [] => {
                 let near =
                     tramline_core::text::nearest(name, all.iter().map(|it| it.tool.as_str()));
                 let near =
                     near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-                let message = format!("no server has a tool `{name}`{near}");
-                Err(Failure::new(FailureKind::UnknownTool, message))
+                Err(Unclear::None(format!(
+                    "no server has a tool `{name}`{near}"
+                )))
             }
             several => {
                 let names: Vec<String> = several.iter().map(|it| it.to_string()).collect();
-                let message = format!(
+                Err(Unclear::Several(format!(
                     "several servers have `{name}`: write one of {}",
                     names.join(", ")
-                );
-                Err(Failure::new(FailureKind::UnknownTool, message))
+                )))
             }
-        })
+        }
+    }
+
+    /// Whether the name of a tool without its server means another tool, or could mean several.
+    pub(in super::super) async fn is_other(&self, begun: &Guided, tool: &ToolName) -> bool {
+        match self.tool_of(begun, &tool.tool).await {
+            Ok(meant) => meant != *tool,
+            Err(Unclear::Several(_)) => true,
+            Err(Unclear::None(_)) => false,
+        }
+    }
+
+    /// Every tool by name. Servers that were never asked are asked.
+    async fn all_tools(&self) -> Vec<ToolName> {
+        let sources = self.0.tools.sources();
+        if !sources.is_empty() && sources.iter().all(|source| source.tools.is_some()) {
+            let known = sources.iter().filter_map(|source| source.tools.as_deref());
+            return known.flatten().map(|tool| tool.name.clone()).collect();
+        }
+        let listings = self.0.tools.list().await;
+        let tools = listings
+            .iter()
+            .filter_map(|listing| listing.tools.as_ref().ok());
+        tools.flatten().map(|tool| tool.name.clone()).collect()
     }
 }
 
-/// The names of the servers that a file lists.
-fn servers(value: &Value) -> Vec<Str> {
-    if let Some(map) = value.as_object() {
-        return map.iter().map(|(name, _)| name.clone()).collect();
+/// Why a name means no one tool.
+enum Unclear {
+    /// No server has it.
+    None(String),
+    /// Several have it.
+    Several(String),
+}
+
+impl Unclear {
+    fn failure(self) -> Failure {
+        let (Self::None(message) | Self::Several(message)) = self;
+        Failure::new(FailureKind::UnknownTool, message)
     }
-    let items = value.as_array().unwrap_or_default().iter();
-    let named = items.filter_map(|it| it.get("name").unwrap_or(it).as_str());
-    named.map(Into::into).collect()
 }
 
 /// A name for the run in which a call may be asked about.

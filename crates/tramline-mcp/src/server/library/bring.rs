@@ -90,8 +90,14 @@ fn stem(path: &str) -> String {
 
 /// A file inside the allowed roots: it is read by the tool that sees to that.
 async fn file(with: With<'_>, path: &str) -> Result<String, Wrong> {
+    let tool = ToolName::new(BUILTIN, "read-file");
+    if !with.engine.is_free(&tool) {
+        let message = "procedures are pinned here, so files are read along them only";
+        let wrong = Wrong::new("forbidden", message);
+        return Err(wrong.suggesting("bring the document itself as text or object"));
+    }
     let call = Call {
-        tool: ToolName::new(BUILTIN, "read-file"),
+        tool,
         arguments: Value::object([("path", path.into())]),
         key: "library".into(),
         timeout: READ_MAX,

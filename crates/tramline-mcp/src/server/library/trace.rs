@@ -86,7 +86,7 @@ async fn written(means: &Means, path: &str) -> Result<Value, Wrong> {
     let tool = ToolName::new("builtin", "read-file");
     let policy = means.engine.policy();
     let mut barring = policy.deny.iter().chain(&policy.ask);
-    if barring.any(|pattern| pattern.matches(&tool)) {
+    if barring.any(|pattern| pattern.matches(&tool)) || !means.engine.is_free(&tool) {
         let message = "files may not be read here; name a run instead";
         return Err(Wrong::new("forbidden", message));
     }

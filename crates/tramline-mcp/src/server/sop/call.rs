@@ -31,18 +31,38 @@ pub(super) async fn sop_call(means: Means, arguments: Value) -> CallToolResponse
     through(means, "sop_call", &arguments, call).await
 }
 
-/// A call of a gated tool by its own name: what is ours is taken out of its arguments.
+/// Our own arguments of a gated tool: the conversation, and how the user agreed.
+pub(super) const PLAIN: [&str; 2] = ["session_id", "confirm"];
+/// The same where the tool has arguments of those names itself; they can always be used.
+pub(super) const OURS: [&str; 2] = ["sop_session_id", "sop_confirm"];
+
+/// A call of a gated tool by its own name: what is ours is taken out of its arguments, and nothing
+/// else. `ours` is what our arguments are called at this tool.
 pub(super) async fn gated(
     means: Means,
     name: &str,
     tool: Str,
+    ours: &[&str; 2],
     arguments: Value,
 ) -> CallToolResponse {
     let mut rest: Map = arguments.as_object().cloned().unwrap_or_default();
-    let confirmed = rest
-        .remove("confirm")
-        .and_then(|it| it.as_str().map(Into::into));
-    rest.remove("session_id");
+    let mut take = |at: usize| {
+        let always = rest.remove(OURS[at]);
+        always.or_else(|| rest.remove(ours[at]))
+    };
+    let (session, confirmed) = (take(0), take(1));
+    let confirmed = match confirmed {
+        None | Some(Value::Null) => None,
+        Some(Value::String(said)) => Some(said),
+        Some(other) => {
+            let message = format!("`{}` is a text, not {}", ours[1], other.kind());
+            return fault(&Fault::Refused(message)).into();
+        }
+    };
+    let mut named = Map::new();
+    if let Some(session) = session {
+        named.insert(PLAIN[0], session);
+    }
     let call = ToolCall {
         tool,
         arguments: rest.into(),
@@ -51,7 +71,7 @@ pub(super) async fn gated(
         origin: means.shared.conduct.origin.clone(),
         upstream: means.upstream(),
     };
-    through(means, name, &arguments, call).await
+    through(means, name, &named.into(), call).await
 }
 
 async fn through(means: Means, name: &str, arguments: &Value, call: ToolCall) -> CallToolResponse {

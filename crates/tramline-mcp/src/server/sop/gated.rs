@@ -1,7 +1,7 @@
 //! Downstream tools under names of ours: each is called through the gate of its procedure.
 
 use super::call;
-use super::load::{self, Unusable};
+use super::pinned::PinnedProcedure;
 use crate::server::Shared;
 use crate::server::toolset::{Means, annotations, read};
 use rmcp::model::{CallToolResponse, JsonObject, Tool};
@@ -35,9 +35,10 @@ impl Gated {
             .or_insert_with(|| serde_json::json!({}));
         if let Some(properties) = properties.as_object_mut() {
             let text = |says: &str| serde_json::json!({ "type": "string", "description": says });
-            properties.insert("session_id".into(), text("As load_graph returned it"));
+            let [session, confirm] = self.ours();
+            properties.insert(session.into(), text("As load_graph returned it"));
             properties.insert(
-                "confirm".into(),
+                confirm.into(),
                 text("How the user agreed, for the person who is asked"),
             );
         }
@@ -45,6 +46,22 @@ impl Gated {
         let says = format!("{says} (Only at nodes of the procedure that allow it.)");
         Tool::new(self.name.to_string(), says.trim_start().to_owned(), input)
             .with_annotations(annotations(self.tool.hints))
+    }
+
+    fn is(&self, tool: &seams::Tool) -> bool {
+        self.tool.name == tool.name
+    }
+
+    /// What our own arguments are called: another name where the tool has one of that name itself.
+    fn ours(&self) -> [&'static str; 2] {
+        let own = self.tool.input_schema.get("properties");
+        let has = |key: &str| own.is_some_and(|it| it.get(key).is_some());
+        let [session, confirm] = call::PLAIN;
+        let [session_too, confirm_too] = call::OURS;
+        [
+            if has(session) { session_too } else { session },
+            if has(confirm) { confirm_too } else { confirm },
+        ]
     }
 
     /// Calls it from where the conversation stands.
@@ -55,26 +72,24 @@ impl Gated {
     ) -> CallToolResponse {
         let tool = self.tool.name.to_string().into();
         let arguments: Value = read(arguments);
-        call::gated(means, &self.name, tool, arguments).await
+        call::gated(means, &self.name, tool, &self.ours(), arguments).await
     }
 }
 
 impl Shared {
-    /// Loads procedures before anybody asks, and offers the tools they name through the gate. Gives
-    /// what is to be told: warnings, and tools that no server has.
-    pub(in super::super) async fn prepare_sops(
-        &self,
-        files: &[String],
-    ) -> Result<Vec<String>, String> {
-        let (mut told, mut wanted) = (Vec::new(), Vec::new());
-        for file in files {
-            let loaded = load::load(&self.engine, file).await;
-            let loaded = loaded.map_err(|unusable: Unusable| unusable.says())?;
-            let warnings = loaded.warnings.iter();
-            told.extend(warnings.map(|(file, flaw)| format!("{file}:{flaw}")));
-            self.seats.know(&loaded.sops[0]);
-            let tools = loaded.sops.iter().filter(|sop| sop.gated);
-            wanted.extend(tools.flat_map(|sop| sop.named_tools()));
+    /// Offers the tools that pinned procedures name through the gate. Gives what is to be told: tools
+    /// that no server has, or several.
+    pub(super) async fn offer_tools(&self, procedures: &[PinnedProcedure]) -> Vec<String> {
+        let mut told = Vec::new();
+        let mut wanted: Vec<(Str, &[Str])> = Vec::new();
+        let servers: Vec<Vec<Str>> = procedures
+            .iter()
+            .map(|it| it.sops[0].server_names())
+            .collect();
+        for (procedure, servers) in procedures.iter().zip(&servers) {
+            let gated = procedure.sops.iter().filter(|sop| sop.gated);
+            let named = gated.flat_map(|sop| sop.named_tools());
+            wanted.extend(named.map(|name| (name, servers.as_slice())));
         }
         wanted.sort();
         wanted.dedup();
@@ -87,10 +102,16 @@ impl Shared {
             .filter_map(|listing| listing.tools.as_ref().ok());
         let all: Vec<&Arc<seams::Tool>> = all.flatten().collect();
         let mut gated: Vec<Gated> = Vec::new();
-        for name in wanted {
+        for (name, servers) in wanted {
             let fits = |tool: &ToolName| tool.tool == name || tool.to_string() == name;
-            let found: Vec<_> = all.iter().filter(|tool| fits(&tool.name)).collect();
+            let mut found: Vec<_> = all.iter().filter(|tool| fits(&tool.name)).collect();
+            // Of several, the one of the first server that the file lists.
+            let of = |server: &Str| found.iter().find(|tool| tool.name.server == *server);
+            if let Some(meant) = servers.iter().find_map(of).copied() {
+                found = vec![meant];
+            }
             match found.as_slice() {
+                [tool] if gated.iter().any(|it| it.is(tool)) => {}
                 [tool] => gated.push(self.exposed(tool, &gated)),
                 [] => told.push(format!("no server has the tool `{name}`")),
                 _ => told.push(format!(
@@ -99,7 +120,7 @@ impl Shared {
             }
         }
         self.seats.gate(gated);
-        Ok(told)
+        told
     }
 
     /// A tool under its own name, or with its server's where that is taken.

@@ -1,5 +1,6 @@
 //! `load_graph`: reads a procedure and those it leads into, and begins a conversation.
 
+use super::pinned::{self, Asked, PinnedProcedure};
 use super::seat::is_shared;
 use super::told;
 use crate::server::library::told as flaws_told;
@@ -39,30 +40,50 @@ pub(in super::super) struct Loaded {
 }
 
 pub(super) async fn load_graph(means: Means, arguments: Value) -> CallToolResult {
-    let file = arguments
-        .get("sop_file")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
-    let loaded = match load(&means.engine, file).await {
-        Ok(loaded) => loaded,
-        Err(unusable) => return unusable.reply(),
+    let file = arguments.get("sop_file").and_then(Value::as_str);
+    let (pin, loaded) = match means.shared.seats.pinned() {
+        Some(pinned) => match pinned::ask(pinned, file) {
+            Asked::Found(name, loaded) => (Some(name), loaded),
+            Asked::Refused(message) => return reply::fault(&Fault::Refused(message), None),
+        },
+        None => {
+            let Some(file) = file else {
+                let message = "sop_file is missing: the path or https URL of a procedure";
+                return reply::fault(&Fault::Refused(message.into()), None);
+            };
+            match load(&means.engine, file).await {
+                Ok(loaded) => (None, loaded),
+                Err(unusable) => return unusable.reply(),
+            }
+        }
     };
-    match begin(&means, file, &loaded).await {
+    match begin(&means, file.unwrap_or_default(), pin, &loaded).await {
         Ok(told) => reply::success(&told),
         Err(fault) => reply::fault(&fault, None),
     }
 }
 
-async fn begin(means: &Means, file: &str, loaded: &Loaded) -> Result<Value, Fault> {
+async fn begin(
+    means: &Means,
+    file: &str,
+    pin: Option<Str>,
+    loaded: &Loaded,
+) -> Result<Value, Fault> {
+    let owner = means.caller().name;
     let guide = Guide {
         sops: loaded.sops.clone(),
         files: loaded.files.clone(),
         session: None,
         origin: Value::object([("sop_file", Value::from(file))]),
-        owner: means.caller().name,
+        owner: owner.clone(),
         ttl_ms: means.shared.conduct.ttl_ms(),
+        pinned: pin.clone(),
     };
     let id = means.engine.guide(guide).await?;
+    let ended = match &pin {
+        Some(name) => means.engine.seat(&id, owner, name.clone()).await?,
+        None => Vec::new(),
+    };
     let seats = &means.shared.seats;
     seats.know(&loaded.sops[0]);
     let before = match is_shared(means) {
@@ -71,12 +92,21 @@ async fn begin(means: &Means, file: &str, loaded: &Loaded) -> Result<Value, Faul
     };
     let mut told = told::graph(&loaded.sops[0]);
     told.insert("session_id", id.as_str().into());
+    told.insert("pinned", pin.is_some().into());
+    told::begin(&loaded.sops[0], is_shared(means), &mut told);
     if !loaded.warnings.is_empty() {
         let flaws = loaded.warnings.iter();
         let told_of = flaws.map(|(file, flaw)| Value::from(format!("{file}:{flaw}")));
         told.insert("warnings", Value::array(told_of));
     }
-    if let Some(before) = before {
+    if !ended.is_empty() {
+        let ended: Vec<&str> = ended.iter().map(|it| it.as_str()).collect();
+        let note = format!(
+            "the conversation {} has ended: a caller has one along a pinned procedure at a time",
+            ended.join(", ")
+        );
+        told.insert("note", note.into());
+    } else if let Some(before) = before.filter(|_| pin.is_none()) {
         let note = format!("the conversation {before} is left; its session_id leads back to it");
         told.insert("note", note.into());
     }
@@ -104,6 +134,25 @@ pub(in super::super) async fn load(engine: &Engine, file: &str) -> Result<Loaded
         files: gathering.files,
         warnings,
     })
+}
+
+/// Reads a procedure to be pinned, by the right of the built-in tools.
+pub(in super::super) async fn read_procedure(
+    engine: &Engine,
+    place: &str,
+) -> Result<(PinnedProcedure, Vec<String>), String> {
+    let loaded = load(engine, place).await;
+    let loaded = loaded.map_err(|unusable| unusable.says())?;
+    let warnings = loaded.warnings.iter();
+    let warnings = warnings.map(|(file, flaw)| format!("{file}:{flaw}"));
+    let warnings = warnings.collect();
+    let procedure = PinnedProcedure {
+        place: place.to_owned(),
+        paths: vec![Default::default(); loaded.sops.len()],
+        sops: loaded.sops,
+        files: loaded.files,
+    };
+    Ok((procedure, warnings))
 }
 
 /// The text of a file inside the allowed roots, or of an https address on an allowed host. The

@@ -1,15 +1,18 @@
 //! Which conversation a call is about: the one it names, or over pipes the one there is.
 
 use super::gated::Gated;
-use crate::server::reply;
+use super::pinned::PinnedProcedure;
+use crate::server::caller::Caller;
 use crate::server::toolset::Means;
+use crate::server::{Shared, reply};
 use rmcp::model::CallToolResult;
+use rmcp::service::{RequestContext, RoleServer};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tramline_core::ids::RunId;
 use tramline_core::sop::Sop;
 use tramline_core::{Str, Value};
-use tramline_engine::Fault;
+use tramline_engine::{Engine, Fault};
 
 /// So many procedures are offered as prompts; older ones stay loaded and are not listed.
 const LISTED_MAX: usize = 256;
@@ -21,6 +24,8 @@ pub(in super::super) struct Seats {
     only: Mutex<Option<RunId>>,
     procedures: Mutex<BTreeMap<Str, Arc<Sop>>>,
     gated: Mutex<Vec<Gated>>,
+    /// The only procedures that can be loaded, if the operator pinned any.
+    pinned: OnceLock<Vec<PinnedProcedure>>,
 }
 
 fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -48,6 +53,15 @@ impl Seats {
         locked(&self.procedures).get(name).cloned()
     }
 
+    pub(super) fn pin(&self, procedures: Vec<PinnedProcedure>) {
+        // The engine refuses a second time.
+        let _ = self.pinned.set(procedures);
+    }
+
+    pub(in super::super) fn pinned(&self) -> Option<&[PinnedProcedure]> {
+        self.pinned.get().map(Vec::as_slice)
+    }
+
     /// Offers these tools through the gate.
     pub(in super::super) fn gate(&self, gated: Vec<Gated>) {
         *locked(&self.gated) = gated;
@@ -64,15 +78,61 @@ pub(super) fn is_shared(means: &Means) -> bool {
     parts.is_some()
 }
 
+/// The field of `_meta` that names the conversation of a call, at every tool.
+const SESSION: &str = "sop_session_id";
+
+/// Whether a request names a conversation in its `_meta`.
+pub(in super::super) fn is_named(context: &RequestContext<RoleServer>) -> bool {
+    context.meta.get(SESSION).is_some()
+}
+
+/// The conversation that a request names in its `_meta`, if it names one.
+pub(in super::super) async fn named(
+    shared: &Shared,
+    context: &RequestContext<RoleServer>,
+) -> Result<Option<RunId>, Fault> {
+    let Some(given) = context.meta.get(SESSION) else {
+        return Ok(None);
+    };
+    let given = given.clone().into();
+    let id = read_id(&given)?;
+    let caller = Caller::of(context);
+    is_of_caller(&shared.engine, &caller, &id).await?;
+    Ok(Some(id))
+}
+
+/// A conversation's id as it was given.
+fn read_id(given: &Value) -> Result<RunId, Fault> {
+    let Some(text) = given.as_str() else {
+        return Err(Fault::Refused(format!(
+            "session_id is a text that load_graph gives, not {}",
+            given.kind()
+        )));
+    };
+    text.parse().map_err(|_| {
+        Fault::Refused(format!(
+            "`{}` is no session_id; load_graph gives one",
+            tramline_core::text::shown(text)
+        ))
+    })
+}
+
+async fn is_of_caller(engine: &Engine, caller: &Caller, id: &RunId) -> Result<(), Fault> {
+    let begun = engine.guided(id).await?;
+    if begun.owner != caller.name {
+        return Err(Fault::NotFound(id.clone()));
+    }
+    engine.reseat(id).await
+}
+
 /// The conversation that a call is about.
 pub(super) async fn conversation(means: &Means, arguments: &Value) -> Result<RunId, Fault> {
-    let id = match arguments.get("session_id").and_then(Value::as_str) {
-        Some(id) => id.parse().map_err(|_| {
-            Fault::Refused(format!(
-                "`{}` is no session_id; load_graph gives one",
-                tramline_core::text::shown(id)
-            ))
-        })?,
+    if let Some(id) = named(&means.shared, &means.context).await? {
+        return Ok(id);
+    }
+    let given = arguments.get("session_id").filter(|it| !it.is_null());
+    let id = match given {
+        Some(id) => read_id(id)?,
         None if is_shared(means) => {
             let message = "session_id is missing: give the one that load_graph returned";
             return Err(Fault::Refused(message.into()));
@@ -81,15 +141,12 @@ pub(super) async fn conversation(means: &Means, arguments: &Value) -> Result<Run
             Fault::Refused("no procedure is loaded: call load_graph first".into())
         })?,
     };
-    let begun = means.engine.guided(&id).await?;
-    match begun.owner == means.caller().name {
-        true => Ok(id),
-        false => Err(Fault::NotFound(id)),
-    }
+    is_of_caller(&means.engine, &means.caller(), &id).await?;
+    Ok(id)
 }
 
 /// Why a word came to nothing, in the words of this toolset.
-pub(super) fn fault(fault: &Fault) -> CallToolResult {
+pub(in super::super) fn fault(fault: &Fault) -> CallToolResult {
     match fault {
         Fault::Expired { run } => {
             let message = format!(

@@ -47,6 +47,22 @@ pub(super) fn graph(sop: &Sop) -> Map {
     told
 }
 
+/// What an agent needs that has nothing but tools: the rules with the flowchart, and the next step.
+pub(super) fn begin(sop: &Sop, is_shared: bool, told: &mut Map) {
+    told.insert("system_prompt", sop.system_prompt().into());
+    let session = match is_shared {
+        true => " Give session_id with every call.",
+        false => "",
+    };
+    let next = format!(
+        "Follow system_prompt and its flowchart. Begin with goto_node {{\"node_id\": \"START\"}}, or with advance, which walks on \
+         to where you or the user are needed. At each node do what its prompt says, call its tools by their own names or \
+         with sop_call, pass what you collect as slots, then move along one of its edges. A refusal names what is \
+         missing and the path. Plan several wishes with todo.{session}"
+    );
+    told.insert("next", next.into());
+}
+
 /// How a conversation stands after a word: where it is, or why it did not move.
 pub(super) fn standing(walk: &Walk, turn: &Turn, by_itself: bool) -> Value {
     let mut told = Map::new();

@@ -16,6 +16,7 @@ use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_mcp::server::{Server, Toolset};
 
 mod asking;
+mod pinned;
 mod rules;
 
 /// Tools that read these files, and one that can be called.
@@ -182,6 +183,7 @@ async fn a_move_in_a_large_procedure_is_quick() {
         origin: Value::Null,
         owner: None,
         ttl_ms: None,
+        pinned: None,
     };
     let id = engine.guide(guide).await.unwrap();
     let go = async |node: String| {

@@ -68,6 +68,7 @@ fn begin(read: &Gathering) -> Result<navigate::Walk, String> {
         origin: Value::Null,
         owner: None,
         ttl_ms: None,
+        pinned: None,
     };
     let procedures = read.sops.iter();
     let procedures = procedures.map(|sop| Procedure::build(Arc::clone(sop)).map(Arc::new));
@@ -154,6 +155,7 @@ impl Session {
             asked_in: None,
             asks: false,
             is_other: false,
+            step: None,
             upstream: None,
         };
         let mut turn = navigate::call(&self.walk, pass);
