@@ -23,8 +23,10 @@ const RECENT_MAX: usize = 64;
 /// And so many bytes of them, encoded. Built they take about three times as much.
 const RECENT_BYTES_MAX: usize = 4 << 20;
 /// Documents that are gone are looked for when there are twice as many as after the last time, and
-/// at least so many.
+/// at least so many,
 const SWEEP_MIN: usize = 128;
+/// or when twice as many bytes of them are kept, and at least so many.
+const SWEEP_BYTES_MIN: usize = 8 << 20;
 
 /// A document that is built into something before it is used.
 pub(crate) trait Document: Serialize + DeserializeOwned {
@@ -71,7 +73,8 @@ impl<T: Document> Default for DocumentCache<T> {
             by_address: HashMap::new(),
             recent: VecDeque::new(),
             recent_bytes: 0,
-            sweep_at: SWEEP_MIN,
+            known_bytes: 0,
+            sweep_at: (SWEEP_MIN, SWEEP_BYTES_MIN),
         }))
     }
 }
@@ -83,7 +86,10 @@ struct Table<T: Document> {
     by_address: HashMap<usize, (Weak<T>, ContentDigest)>,
     recent: VecDeque<Recent<T>>,
     recent_bytes: usize,
-    sweep_at: usize,
+    /// The bytes of all documents in `by_digest`.
+    known_bytes: usize,
+    /// How many addresses and bytes there may be before the next sweep.
+    sweep_at: (usize, usize),
 }
 
 struct Known<T: Document> {
@@ -176,10 +182,13 @@ impl<T: Document> Table<T> {
     fn keep(&mut self, whole: &Arc<T>, document: Arc<StoredDocument>) -> Shared<T> {
         self.sweep();
         let digest = document.digest;
-        let known = self.by_digest.entry(digest).or_insert_with(|| Known {
-            document,
-            whole: Weak::new(),
-            built: Weak::new(),
+        let known = self.by_digest.entry(digest).or_insert_with(|| {
+            self.known_bytes += document.body.len();
+            Known {
+                document,
+                whole: Weak::new(),
+                built: Weak::new(),
+            }
         });
         let shared = known.whole.upgrade().unwrap_or_else(|| Arc::clone(whole));
         known.whole = Arc::downgrade(&shared);
@@ -213,20 +222,21 @@ impl<T: Document> Table<T> {
     /// Keeps a document for the next who wants it.
     fn used(&mut self, shared: &Shared<T>, built: Option<&Arc<T::Built>>) {
         let (digest, bytes) = (shared.document.digest, shared.document.body.len());
-        if self.recent.back().is_some_and(|last| last.digest == digest) {
-            return;
-        }
-        if let Some(at) = self.recent.iter().position(|it| it.digest == digest) {
-            self.recent.remove(at);
-            self.recent_bytes -= bytes;
-        }
-        self.recent.push_back(Recent {
-            digest,
-            bytes,
-            _whole: Arc::clone(&shared.whole),
-            _built: built.cloned(),
+        let at = self.recent.iter().rposition(|it| it.digest == digest);
+        let known = at.and_then(|at| self.recent.remove(at));
+        let mut recent = known.unwrap_or_else(|| {
+            self.recent_bytes += bytes;
+            Recent {
+                digest,
+                bytes,
+                _whole: Arc::clone(&shared.whole),
+                _built: None,
+            }
         });
-        self.recent_bytes += bytes;
+        if let Some(built) = built {
+            recent._built = Some(Arc::clone(built));
+        }
+        self.recent.push_back(recent);
         while self.recent.len() > RECENT_MAX
             || (self.recent_bytes > RECENT_BYTES_MAX && self.recent.len() > 1)
         {
@@ -238,13 +248,19 @@ impl<T: Document> Table<T> {
     }
 
     fn sweep(&mut self) {
-        if self.by_address.len() < self.sweep_at {
+        let (addresses, bytes) = self.sweep_at;
+        if self.by_address.len() < addresses && self.known_bytes < bytes {
             return;
         }
         let lives = |whole: &Weak<T>| whole.strong_count() > 0;
         self.by_address.retain(|_, (whole, _)| lives(whole));
         self.by_digest.retain(|_, known| lives(&known.whole));
-        self.sweep_at = SWEEP_MIN.max(2 * self.by_address.len());
+        let kept = self.by_digest.values();
+        self.known_bytes = kept.map(|known| known.document.body.len()).sum();
+        self.sweep_at = (
+            SWEEP_MIN.max(2 * self.by_address.len()),
+            SWEEP_BYTES_MIN.max(2 * self.known_bytes),
+        );
     }
 }
 
@@ -341,3 +357,6 @@ pub(crate) fn encode_with(
     let digests: Vec<ContentDigest> = documents.iter().map(|it| it.digest).collect();
     journal::encode_named(entry, &digests, out)
 }
+
+#[cfg(test)]
+mod tests;

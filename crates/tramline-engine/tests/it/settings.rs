@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::graph::Graph;
-use tramline_core::journal::Outcome;
+use tramline_core::journal::{Outcome, StoredDocument};
 use tramline_core::trace::Trace;
 use tramline_engine::seams::{Callable, Hints, Store};
 use tramline_engine::settings::{Source, VALUE_BYTES_MAX};
@@ -104,6 +104,10 @@ impl Rig {
         for chunk in self.store.read(&id, 0).await.unwrap() {
             all.push_str(&String::from_utf8_lossy(&chunk.body));
         }
+        // The journal refers to its workflow, which is kept beside it.
+        let workflow = StoredDocument::of(&*loaded.run.started.workflow).unwrap();
+        let kept = self.store.document(&workflow.digest).await.unwrap();
+        all.push_str(&String::from_utf8_lossy(&kept.unwrap()));
         (outcome, all)
     }
 }

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 mod commands;
 mod files;
 mod many;
+mod memory;
 mod pinned;
 
 const RETAIL: &str = "examples/sop/retail/retail.md";
