@@ -51,7 +51,7 @@ impl House {
         std::fs::create_dir_all(self.project().join("src")).unwrap();
         self.write(
             "project/src/line.ts",
-            "const line: number = 'seven'; // TODO\n",
+            "const line: number = 'seven'; // delay in minutes\n",
         );
         self.write("project/data.xml", "<line number=\"7\"/>\n");
         self.write("project/config.xml", "<stops>12</stops>\n");

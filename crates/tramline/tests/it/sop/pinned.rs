@@ -23,7 +23,7 @@ struct Desk {
 impl Desk {
     fn new() -> Self {
         let shop = Shop::new();
-        let (work, root) = (shop.file("work"), shop.file("root"));
+        let (work, root) = (shop.file("work"), shop.file("place"));
         for folder in [&work, &root] {
             std::fs::create_dir(folder).unwrap();
         }
@@ -80,7 +80,7 @@ fn attempts() -> Vec<(&'static str, Value)> {
         ("workflow_execute", json!({"workflow": ir})),
         ("run_loop", json!({"plan": plan})),
         ("load_graph", json!({"sop_file": "lax.md"})),
-        ("load_graph", json!({"sop_file": "../root/lax.md"})),
+        ("load_graph", json!({"sop_file": "../place/lax.md"})),
         ("goto_node", json!({"node_id": "ROUTE"})),
         ("goto_node", json!({"node_id": "WRITE"})),
         (
