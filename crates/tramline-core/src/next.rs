@@ -102,9 +102,12 @@ pub fn next(run: &Run, allowance: &Allowance<'_>) -> Next {
         !run.open.is_empty() || asked || !run.spreads.is_empty() || !allowance.preparing.is_empty();
     match run.started.policy {
         _ if busy => Next::Wait,
-        Policy::Layered if !run.flow.ready.is_empty() => Next::Ask(Pause::Layer {
-            index: run.layer.index,
-        }),
+        // After a failure even the last layer is looked at, so that it can be replanned.
+        Policy::Layered if !run.flow.ready.is_empty() || run.layer.failed => {
+            Next::Ask(Pause::Layer {
+                index: run.layer.index,
+            })
+        }
         Policy::Eager | Policy::Layered => Next::Finish(quiet(run)),
     }
 }

@@ -130,6 +130,8 @@ pub(crate) struct Layer {
     pub(crate) index: u32,
     /// How many of the ready tokens belong to the current layer.
     pub(crate) left: usize,
+    /// Whether a task of the current layer failed and no edge handles it.
+    pub(crate) failed: bool,
 }
 
 /// An event that cannot follow what came before it.
@@ -192,6 +194,7 @@ impl Run {
             layer: Layer {
                 index: 0,
                 left: flow.ready.len(),
+                failed: false,
             },
             flow,
             verdict: None,

@@ -17,7 +17,7 @@ use tramline_core::compare::{Comparison, compare};
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId, Seq, StepNo, ToolName};
-use tramline_core::journal::{Answer, Break, Entry, Event, Pause, Watch};
+use tramline_core::journal::{Answer, Break, Entry, Event, Outcome, Pause, Watch};
 use tramline_core::trace::Trace;
 use tramline_core::workflow::Action;
 use tramline_core::{Map, Str, Value};
@@ -78,11 +78,12 @@ async fn replay(
     let mut handle = engine.start(start).await?;
     let id = handle.run.clone();
     let mut unanswered = Vec::new();
+    let completed = matches!(record.run.outcome, Some(Outcome::Completed { .. }));
     for _ in 0..ROUNDS_MAX {
         let Ended::Paused(pauses) = handle.ended().await? else {
             break;
         };
-        unanswered = answer_all(&engine, &id, &pauses, &mut answers).await?;
+        unanswered = answer_all(&engine, &id, &pauses, &mut answers, completed).await?;
         if !unanswered.is_empty() {
             break;
         }
@@ -101,19 +102,30 @@ async fn replay(
     })
 }
 
-/// Answers what the record has answers to. Gives the questions it has none to.
+/// Answers what the record has answers to. Gives the questions it has none to. `completed` says
+/// whether the recorded run came to its end.
 async fn answer_all(
     engine: &Engine,
     id: &RunId,
     pauses: &[(Seq, Pause)],
     answers: &mut Answers,
+    completed: bool,
 ) -> Result<Vec<Str>, Fault> {
     let loaded = engine.load(id).await?;
     let mut unanswered = Vec::new();
     for (seq, pause) in pauses {
         let key = Answers::key(&loaded.run.graph, pause);
-        let halted = matches!(pause, Pause::Break { .. });
-        let on = halted.then(|| (Answer::Proceed, Respondent::program("replay"), None));
+        // A record of an older version may lack the look at a last layer in which a task failed.
+        let passes = match pause {
+            Pause::Break { .. } => true,
+            Pause::Layer { .. } => completed,
+            Pause::Approval { .. }
+            | Pause::InDoubt { .. }
+            | Pause::Effect { .. }
+            | Pause::Child { .. }
+            | Pause::Budget { .. } => false,
+        };
+        let on = passes.then(|| (Answer::Proceed, Respondent::program("replay"), None));
         let Some((answer, by, why)) = answers.next(&key).or(on) else {
             unanswered.push(key.1.unwrap_or_else(|| key.0.into()));
             continue;

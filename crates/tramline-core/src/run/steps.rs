@@ -171,6 +171,7 @@ impl Run {
             }
             self.remember(&graph, node, output)
         });
+        self.layer.failed |= !handled;
         if !handled && graph.workflow.unhandled == Unhandled::EndsRun && self.verdict.is_none() {
             let failure = failure.clone();
             self.verdict = Some(Outcome::Failed {

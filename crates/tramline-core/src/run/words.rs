@@ -89,6 +89,7 @@ impl Run {
                 self.layer = Layer {
                     index: *index + 1,
                     left: self.flow.ready.len(),
+                    failed: false,
                 };
             }
             (Pause::Budget { what, source, .. }, Answer::Extend { budget })
