@@ -32,7 +32,7 @@ pub use lines::{
     encode_named, skip_lines,
 };
 pub use proposed::{Annotations, ProposedBatch, ProposedCall};
-pub use words::{Answer, Outcome, Pause};
+pub use words::{Answer, EXPIRY, Outcome, Pause};
 
 /// One event with its place and time.
 #[derive(Clone, Debug, PartialEq)]

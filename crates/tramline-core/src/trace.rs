@@ -39,7 +39,7 @@ pub struct Trace {
     pub trace_version: u32,
     /// Which run.
     pub run_id: String,
-    /// How it stands: running, paused, completed, failed, rejected or aborted.
+    /// How it stands: running, paused, completed, failed, rejected, aborted or expired.
     pub status: &'static str,
     /// Of which workflow.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
@@ -313,6 +313,10 @@ pub fn outcome(graph: &Graph, outcome: &Outcome) -> Value {
             at(node);
             error.insert("message", said("a person said no", why.as_deref()));
             "rejected"
+        }
+        Outcome::Aborted { why, .. } if outcome.is_expired() => {
+            error.insert("message", said("expired", why.as_deref()));
+            outcome.word()
         }
         Outcome::Aborted { by, why } => {
             error.insert("message", said(&format!("aborted by {by}"), why.as_deref()));

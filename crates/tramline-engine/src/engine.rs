@@ -12,7 +12,7 @@ use crate::library::Library;
 use crate::perform;
 use crate::policy::Policy;
 use crate::registry::Registry;
-use crate::seams::{Exchange, Observer, Page, RunFilter, Store, Tools, Workflows};
+use crate::seams::{Exchange, Observer, Store, Tools, Workflows};
 use crate::settings::{Discreet, Settings};
 use crate::shelf::Shelf;
 use crate::uses::Uses;
@@ -25,12 +25,13 @@ use tokio_util::task::TaskTracker;
 use tramline_core::Str;
 use tramline_core::graph::Patch;
 use tramline_core::ids::{Checkpoint, RunId, Seq, StepNo, ToolName};
-use tramline_core::journal::{Answer, Entry, Event, Outcome, Parent, Started};
+use tramline_core::journal::{Answer, EXPIRY, Entry, Event, Outcome, Parent, Started};
 use tramline_core::run::Run;
 use tramline_core::trace::Trace;
 
 mod asked;
 mod authority;
+mod bound;
 mod child;
 mod close;
 mod count;
@@ -46,11 +47,13 @@ mod guided;
 mod hold;
 mod load;
 mod options;
+mod pick_up;
 mod pinned;
 mod plan;
 mod port;
 mod quota;
 mod retention;
+mod runs;
 mod say;
 mod start;
 mod warm;
@@ -94,6 +97,7 @@ pub(crate) struct Inner {
     seeds: AtomicU64,
     watched: AtomicBool,
     times: expiry::Times,
+    aborted_rows: runs::AbortedRows,
     counted: quota::Counted,
     guided: guided::Hot,
     pub(crate) pinned: pinned::Pinned,
@@ -194,6 +198,7 @@ impl Engine {
             seeds: AtomicU64::new(clock::random()),
             watched: AtomicBool::new(false),
             times: Default::default(),
+            aborted_rows: Default::default(),
             counted: Default::default(),
             guided: Default::default(),
             pinned: Default::default(),
@@ -357,19 +362,20 @@ impl Engine {
 
     /// Extends a run's graph.
     pub async fn amend(&self, id: &RunId, patch: Patch, by: Str) -> Result<(), Fault> {
-        self.is_discreet(&patch)?;
-        self.say(id, |run| {
-            self.may_amend(&run.started)?;
-            Ok(Event::Amended {
-                patch: patch.clone(),
-                by: by.clone(),
-            })
-        })
-        .await
+        self.amend_at(id, patch, by, None).await
     }
 
     /// Ends a run, wherever it is driven. Calls under way are cancelled.
     pub async fn abort(&self, id: &RunId, by: Str, why: Option<String>) -> Result<(), Fault> {
+        // Nobody can make an abort look like an expiry by calling themselves so.
+        let by = match by == EXPIRY {
+            true => format!("`{EXPIRY}`").into(),
+            false => by,
+        };
+        self.abort_by(id, by, why).await
+    }
+
+    async fn abort_by(&self, id: &RunId, by: Str, why: Option<String>) -> Result<(), Fault> {
         let outcome = Outcome::Aborted {
             by: by.clone(),
             why: why.clone(),
@@ -377,21 +383,20 @@ impl Engine {
         let last = self.say_end(id, outcome).await?;
         // Boxed: rare, and it must not make every future larger. It has ended, whatever comes of that.
         let children = Box::pin(self.children_before(id, last)).await;
-        let children = children.unwrap_or_default();
-        // What waits for nobody any more ends too; one that ended meanwhile needs nothing.
-        for child in children {
-            let _ = Box::pin(self.abort(&child, by.clone(), why.clone())).await;
-        }
+        self.abort_all(children.unwrap_or_default(), &by, why.as_ref())
+            .await;
         Ok(())
+    }
+
+    /// Ends runs that nobody waits for any more; one that ended meanwhile needs nothing.
+    async fn abort_all(&self, runs: Vec<RunId>, by: &Str, why: Option<&String>) {
+        for run in runs {
+            let _ = Box::pin(self.abort_by(&run, by.clone(), why.cloned())).await;
+        }
     }
 
     pub(crate) fn of(inner: Arc<Inner>) -> Self {
         Self(inner)
-    }
-
-    /// The runs that fit the filter, newest first.
-    pub async fn runs(&self, filter: RunFilter) -> Result<Page, Fault> {
-        Ok(self.0.store.runs(filter).await?)
     }
 
     /// A run with its whole journal.

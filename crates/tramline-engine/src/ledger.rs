@@ -244,6 +244,7 @@ pub(crate) fn ended(outcome: &Outcome) -> Status {
         Outcome::Completed { .. } => Status::Completed,
         Outcome::Failed { .. } => Status::Failed,
         Outcome::Rejected { .. } => Status::Rejected,
+        Outcome::Aborted { .. } if outcome.is_expired() => Status::Expired,
         Outcome::Aborted { .. } => Status::Aborted,
     }
 }

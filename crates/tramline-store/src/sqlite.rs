@@ -241,6 +241,12 @@ impl Store for Sqlite {
         Ok(removed)
     }
 
+    async fn is_shared(&self) -> Result<bool, StoreFault> {
+        let owners = Arc::clone(&self.owners);
+        let looked = tokio::task::spawn_blocking(move || owners.others_live());
+        Ok(looked.await.unwrap_or(false))
+    }
+
     fn changes(&self) -> Receiver<u64> {
         self.ticks.listen(&self.desks)
     }

@@ -1,7 +1,7 @@
 // How a run stands, as a sign and a word.
 
 const SIGNS: { [status: string]: string } = {
-  running: "▸", paused: "‖", completed: "✓", failed: "✕", rejected: "⊘", aborted: "■", stalled: "!", waiting: "‖",
+  running: "▸", paused: "‖", completed: "✓", failed: "✕", rejected: "⊘", aborted: "■", expired: "⌛", stalled: "!", waiting: "‖",
 };
 
 export function StatusWord({ status }: { status: string }) {

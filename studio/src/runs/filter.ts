@@ -11,7 +11,7 @@ export type Filter = {
   after: string;
 };
 
-export const STATES = ["running", "paused", "completed", "failed", "rejected", "aborted", "stalled"] as const;
+export const STATES = ["running", "paused", "completed", "failed", "rejected", "aborted", "expired", "stalled"] as const;
 export const PAGE = 50;
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;

@@ -141,6 +141,9 @@ pub enum Answer {
     },
 }
 
+/// Who ended a run whose time to live was over, as [`Outcome::Aborted`] names it.
+pub const EXPIRY: &str = "expiry";
+
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Outcome {
@@ -183,7 +186,13 @@ impl Outcome {
             Self::Completed { .. } => "completed",
             Self::Failed { .. } => "failed",
             Self::Rejected { .. } => "rejected",
+            Self::Aborted { .. } if self.is_expired() => "expired",
             Self::Aborted { .. } => "aborted",
         }
+    }
+
+    /// Whether nobody answered in the time the run was given. Journals write this as an abort.
+    pub fn is_expired(&self) -> bool {
+        matches!(self, Self::Aborted { by, .. } if by == EXPIRY)
     }
 }

@@ -13,11 +13,8 @@ use futures_util::{StreamExt, stream};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use tramline_core::ids::RunId;
-use tramline_core::journal::{Beginning, Event, Outcome};
+use tramline_core::journal::{Beginning, EXPIRY, Event, Outcome};
 use tramline_core::run::Run;
-
-/// Who ends runs whose time is over, in their journals.
-pub(super) const EXPIRY: &str = "expiry";
 
 /// So many runs are looked at before the next page is asked for.
 const PAGE_ROWS: usize = 500;
@@ -56,7 +53,7 @@ impl Engine {
         };
         let mut ended = 0;
         loop {
-            let page = self.runs(filter.clone()).await?;
+            let page = self.0.store.runs(filter.clone()).await?;
             filter.after = page.rows.last().map(|row| row.run.clone());
             let mut looks = stream::iter(page.rows.into_iter().map(|row| {
                 let engine = self.clone();
@@ -120,10 +117,7 @@ impl Engine {
             }
             Err(fault) => return Err(fault),
         }
-        for child in children {
-            // What waits for nobody any more ends too; one that ended meanwhile needs nothing.
-            let _ = Box::pin(self.abort(&child, EXPIRY.into(), why.clone())).await;
-        }
+        self.abort_all(children, &EXPIRY.into(), why.as_ref()).await;
         Ok(true)
     }
 
@@ -142,7 +136,11 @@ impl Engine {
                 Status::Running | Status::Guided => return Ok(false),
                 Status::Paused if used => return Ok(false),
                 Status::Paused => below.extend(waited_for(&self.load(&child).await?.run)),
-                Status::Completed | Status::Failed | Status::Rejected | Status::Aborted => {}
+                Status::Completed
+                | Status::Failed
+                | Status::Rejected
+                | Status::Aborted
+                | Status::Expired => {}
             }
         }
         Ok(true)
@@ -185,17 +183,12 @@ fn is_due(run: &Run, now_ms: i64) -> bool {
 pub fn over(run: &Run) -> Fault {
     let id = run.id.clone();
     match &run.outcome {
-        Some(outcome) if is_expiry(outcome) => Fault::Expired { run: id },
+        Some(outcome) if outcome.is_expired() => Fault::Expired { run: id },
         _ => Fault::Over {
             run: id,
             status: status(run).as_str(),
         },
     }
-}
-
-/// Whether a run ended because its time was over.
-pub(super) fn is_expiry(outcome: &Outcome) -> bool {
-    matches!(outcome, Outcome::Aborted { by, .. } if by == EXPIRY)
 }
 
 impl Inner {

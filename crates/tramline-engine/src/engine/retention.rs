@@ -142,7 +142,7 @@ impl Engine {
     async fn each(&self, mut filter: RunFilter, mut work: impl FnMut(RunRow)) -> Result<(), Fault> {
         filter.most = PAGE_ROWS;
         loop {
-            let page = self.runs(filter.clone()).await?;
+            let page = self.0.store.runs(filter.clone()).await?;
             filter.after = page.rows.last().map(|row| row.run.clone());
             page.rows.into_iter().for_each(&mut work);
             if !page.more || filter.after.is_none() {

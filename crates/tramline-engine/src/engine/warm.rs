@@ -63,6 +63,16 @@ impl Warm {
         Some((copy.run, copy.bytes))
     }
 
+    /// Whether none is kept.
+    pub(super) fn is_empty(&self) -> bool {
+        self.kept().runs.is_empty()
+    }
+
+    /// Whether a run is kept.
+    pub(super) fn holds(&self, id: &RunId) -> bool {
+        self.kept().runs.contains_key(id)
+    }
+
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -132,7 +132,11 @@ async fn wait(engine: &Engine, run: &RunId, driver: Option<Handle>) -> Result<At
                 let pauses = engine.load(run).await?.run.pauses;
                 return Ok(Attended::Waits(pauses.into_iter().collect()));
             }
-            Status::Completed | Status::Failed | Status::Rejected | Status::Aborted => {
+            Status::Completed
+            | Status::Failed
+            | Status::Rejected
+            | Status::Aborted
+            | Status::Expired => {
                 return Ok(Attended::Over);
             }
         }
@@ -165,6 +169,7 @@ pub(super) fn end(loaded: &Loaded) -> Option<End> {
         Outcome::Completed { .. } => return None,
         Outcome::Failed { .. } => Standing::Failed,
         Outcome::Rejected { .. } => Standing::Rejected,
+        Outcome::Aborted { .. } if outcome.is_expired() => Standing::Expired,
         Outcome::Aborted { .. } => Standing::Aborted,
     };
     let how = trace::outcome(&loaded.run.graph, outcome);

@@ -22,6 +22,8 @@ pub enum Standing {
     Rejected,
     /// It was ended from outside.
     Aborted,
+    /// Nobody answered in the time it was given.
+    Expired,
 }
 
 impl Standing {
@@ -35,6 +37,7 @@ impl Standing {
             Self::PlanRequest => "plan_request",
             Self::Rejected => "rejected",
             Self::Aborted => "aborted",
+            Self::Expired => "expired",
         }
     }
 }

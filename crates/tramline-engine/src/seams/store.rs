@@ -72,6 +72,12 @@ pub trait Store: Send + Sync + 'static {
     /// ones are passed over. Gives the number removed.
     async fn remove(&self, runs: &[RunId]) -> Result<usize, StoreFault>;
 
+    /// Whether another living process has driven runs of this store. Such a process may go on with
+    /// a run that is answered.
+    async fn is_shared(&self) -> Result<bool, StoreFault> {
+        Ok(false)
+    }
+
     /// Ticks after every commit that may have added events, of this process or of another one.
     fn changes(&self) -> watch::Receiver<u64>;
 
@@ -172,19 +178,22 @@ pub enum Status {
     Rejected,
     /// Ended from outside.
     Aborted,
+    /// Ended because nobody answered in the time it was given.
+    Expired,
     /// A conversation along a procedure, moved by its agent.
     Guided,
 }
 
 impl Status {
     /// Every status.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Running,
         Self::Paused,
         Self::Completed,
         Self::Failed,
         Self::Rejected,
         Self::Aborted,
+        Self::Expired,
         Self::Guided,
     ];
 
@@ -198,6 +207,7 @@ impl Status {
             Self::Failed => "failed",
             Self::Rejected => "rejected",
             Self::Aborted => "aborted",
+            Self::Expired => "expired",
         }
     }
 

@@ -1,13 +1,14 @@
 //! Expiry: what nobody answers in its time is over, and says so.
 
 use crate::support::{engine, engine_among, graphs, tools};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId};
-use tramline_core::journal::{Answer, Outcome, Pause};
+use tramline_core::journal::{Answer, Entry, Event, Outcome, Pause};
 use tramline_core::{Str, Value};
-use tramline_engine::seams::Status;
+use tramline_engine::seams::{Append, Head, Hold, RunFilter, RunRow, Status, Store};
 use tramline_engine::testing::MemoryStore;
 use tramline_engine::{Ended, Engine, Fault, Start, clock};
 
@@ -79,7 +80,7 @@ async fn what_waits_too_long_is_over_and_the_rest_stays() {
     let other = engine(&store.process(), &tools);
     assert_eq!(other.expire().await.unwrap(), 1);
     assert_eq!(other.expire().await.unwrap(), 0);
-    assert_eq!(status(&mine, &short.run).await, Status::Aborted);
+    assert_eq!(status(&mine, &short.run).await, Status::Expired);
     assert_eq!(status(&mine, &long.run).await, Status::Paused);
     assert_eq!(status(&mine, &never.run).await, Status::Paused);
     let outcome = mine.load(&short.run).await.unwrap().run.outcome;
@@ -102,7 +103,7 @@ async fn who_comes_too_late_is_told_though_nobody_looked() {
     until_due(&engine, &asked.run).await;
     let fault = engine.approve(&asked, true, "me".into(), None).await;
     assert!(matches!(fault, Err(Fault::Expired { .. })), "{fault:?}");
-    assert_eq!(status(&engine, &asked.run).await, Status::Aborted);
+    assert_eq!(status(&engine, &asked.run).await, Status::Expired);
     assert_eq!(tools.calls(), []);
 }
 
@@ -160,6 +161,92 @@ async fn a_run_is_used_as_long_as_the_one_it_waits_for() {
     let ended = tokio::time::timeout(Duration::from_secs(20), ended).await;
     assert_eq!(ended.unwrap(), 1);
     assert!(clock::now_ms() >= used + 2_000);
-    assert_eq!(status(&engine, &outer.run).await, Status::Aborted);
-    assert_eq!(status(&engine, &child).await, Status::Aborted);
+    assert_eq!(status(&engine, &outer.run).await, Status::Expired);
+    assert_eq!(status(&engine, &child).await, Status::Expired);
+}
+
+#[tokio::test]
+async fn a_run_that_an_older_version_listed_as_aborted_is_listed_as_expired() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine(&store, &tools);
+    let graph = &workflows()[0];
+    let (old, _) = waiting(&engine, graph, Some(60_000)).await;
+    let (ended, _) = waiting(&engine, graph, Some(60_000)).await;
+    engine.abort(&ended.run, "me".into(), None).await.unwrap();
+    // As version 0.1 wrote it: the same event, with the row of an abort.
+    let row = store.row(&old.run).await.unwrap().unwrap();
+    let outcome = Outcome::Aborted {
+        by: "expiry".into(),
+        why: None,
+    };
+    let entry = Entry {
+        seq: row.last + 1,
+        at_ms: row.head.updated_ms,
+        event: Event::Finished { outcome },
+    };
+    let mut body = Vec::new();
+    tramline_core::journal::encode(&entry, &mut body).unwrap();
+    let append = Append {
+        run: old.run.clone(),
+        seen: row.last,
+        last: entry.seq,
+        body,
+        head: Head {
+            status: Status::Aborted,
+            ..row.head
+        },
+        hold: Hold::Keep,
+        documents: Vec::new(),
+    };
+    store.append(append).await.unwrap();
+    let listed = async |status: &[Status]| {
+        let filter = RunFilter {
+            status: status.to_vec(),
+            ..RunFilter::default()
+        };
+        let rows = engine.runs(filter).await.unwrap().rows;
+        let one = |row: RunRow| (row.run, row.head.status);
+        rows.into_iter().map(one).collect::<BTreeMap<_, _>>()
+    };
+    let expired = (old.run.clone(), Status::Expired);
+    let aborted = (ended.run.clone(), Status::Aborted);
+    let both = [expired.clone(), aborted.clone()].into();
+    assert_eq!(listed(&[Status::Expired]).await, [expired].into());
+    assert_eq!(listed(&[Status::Aborted]).await, [aborted].into());
+    assert_eq!(listed(&[]).await, both);
+    let trace = engine.trace(&old.run).await.unwrap();
+    assert_eq!(trace.status, "expired");
+}
+
+#[tokio::test]
+async fn nobody_makes_an_abort_look_like_an_expiry() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine(&store, &tools);
+    let (asked, _) = waiting(&engine, &workflows()[0], None).await;
+    engine
+        .abort(&asked.run, "expiry".into(), None)
+        .await
+        .unwrap();
+    assert_eq!(status(&engine, &asked.run).await, Status::Aborted);
+}
+
+#[tokio::test]
+async fn a_run_that_paused_here_goes_on_here_when_it_is_answered_elsewhere() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let here = engine(&store, &tools);
+    let (asked, _) = waiting(&here, &workflows()[0], None).await;
+    let staying = here.clone();
+    let staying = tokio::spawn(async move { staying.pick_up_answered().await });
+    let other = engine(&store.process(), &tools);
+    other
+        .approve(&asked, true, "me".into(), None)
+        .await
+        .unwrap();
+    let mut changes = store.changes();
+    while tools.calls().is_empty() {
+        changes.mark_unchanged();
+        let _ = tokio::time::timeout(Duration::from_millis(50), changes.changed()).await;
+    }
+    assert_eq!(tools.calls().len(), 1);
+    staying.abort();
 }

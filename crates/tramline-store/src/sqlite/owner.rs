@@ -88,6 +88,20 @@ impl Owners {
         is_locked(&lock_path(dir, name))
     }
 
+    /// Whether another owner lives.
+    pub(super) fn others_live(&self) -> bool {
+        let Some(Ok(entries)) = self.dir.as_ref().map(fs::read_dir) else {
+            return false;
+        };
+        let own = self.known();
+        let mut paths = entries.flatten().map(|entry| entry.path());
+        paths.any(|path| {
+            let named = path.extension().is_some_and(|end| end == LOCK);
+            let is_own = path.file_stem().and_then(|stem| stem.to_str()) == own.as_deref();
+            named && !is_own && is_locked(&path)
+        })
+    }
+
     /// Removes the lock files of the dead.
     pub(super) fn clear_dead(&self) {
         let Some(Ok(entries)) = self.dir.as_ref().map(fs::read_dir) else {

@@ -80,6 +80,7 @@ pub(super) fn say(run: &Run, entry: &Entry) {
                     "failed"
                 ),
                 Outcome::Rejected { .. } => line!(info, ms, "rejected"),
+                Outcome::Aborted { .. } if outcome.is_expired() => line!(info, ms, "expired"),
                 Outcome::Aborted { by, .. } => line!(info, ms, by = by.as_str(), "aborted"),
             }
         }

@@ -157,8 +157,9 @@ fn ended(outcome: &Outcome) -> (&'static str, Option<(&'static str, String)>) {
             ("rejected", Some(("rejected", says)))
         }
         Outcome::Aborted { why, .. } => {
-            let says = why.clone().unwrap_or_else(|| "it was aborted".to_owned());
-            ("aborted", Some(("aborted", says)))
+            let word = outcome.word();
+            let says = why.clone().unwrap_or_else(|| format!("the run {word}"));
+            (word, Some((word, says)))
         }
     }
 }

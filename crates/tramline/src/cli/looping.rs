@@ -57,7 +57,7 @@ pub(super) async fn main(common: Common, verb: Loop) -> Done {
     }
     Ok(match response.standing {
         Standing::Complete => Exit::Done,
-        Standing::Failed | Standing::Aborted => Exit::Failed,
+        Standing::Failed | Standing::Aborted | Standing::Expired => Exit::Failed,
         // Asked for a plan after a step failed, or before anything was done.
         Standing::PlanRequest if !response.results.is_empty() => Exit::Failed,
         Standing::Refused | Standing::PlanRequest => Exit::BadInput,

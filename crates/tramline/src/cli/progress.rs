@@ -258,7 +258,7 @@ impl Progress {
             Outcome::Completed { .. } => (OK, "completed"),
             Outcome::Failed { .. } => (BAD, "failed"),
             Outcome::Rejected { .. } => (ASK, "rejected"),
-            Outcome::Aborted { .. } => (ASK, "aborted"),
+            Outcome::Aborted { .. } => (ASK, outcome.word()),
         };
         self.line(&format!("└─ {style}{word}{style:#} {DIM}in {took}{DIM:#}"));
     }

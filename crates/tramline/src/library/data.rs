@@ -45,6 +45,11 @@ pub enum How {
         /// Why.
         why: Option<String>,
     },
+    /// Nobody answered in the time it was given.
+    Expired {
+        /// What it was given the time for.
+        why: Option<String>,
+    },
     /// It waits for answers to these questions.
     Paused(Vec<Question>),
     /// Nobody drives it: its process ended or is about to. It can be resumed.
@@ -59,6 +64,7 @@ impl Ended {
             How::Failed { .. }
             | How::Rejected { .. }
             | How::Aborted { .. }
+            | How::Expired { .. }
             | How::Paused(_)
             | How::Stopped => Err(Error::NotCompleted(Box::new(self))),
         }
@@ -72,6 +78,7 @@ impl Ended {
             | How::Failed { .. }
             | How::Rejected { .. }
             | How::Aborted { .. }
+            | How::Expired { .. }
             | How::Stopped => &[],
         }
     }
@@ -88,6 +95,9 @@ impl Ended {
                 node: id(node),
                 why: why.clone(),
             },
+            Outcome::Aborted { why, .. } if outcome.is_expired() => {
+                How::Expired { why: why.clone() }
+            }
             Outcome::Aborted { by, why } => How::Aborted {
                 by: by.to_string(),
                 why: why.clone(),

@@ -99,6 +99,7 @@ fn not_completed(ended: &Ended) -> String {
             format!("{run} failed{}: [{code}] {message}", at(node))
         }
         How::Rejected { node, why } => format!("{run} was rejected{}{}", at(node), because(why)),
+        How::Expired { why } => format!("{run} has expired{}", because(why)),
         How::Aborted { by, why } => format!("{run} was aborted by {by}{}", because(why)),
         How::Paused(questions) => {
             let first = questions.first();

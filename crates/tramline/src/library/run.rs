@@ -66,7 +66,8 @@ impl Run {
                 | Status::Completed
                 | Status::Failed
                 | Status::Rejected
-                | Status::Aborted => {
+                | Status::Aborted
+                | Status::Expired => {
                     if let Some(ended) = Ended::of(&self.load().await?.run) {
                         return Ok(ended);
                     }

@@ -5,7 +5,6 @@
 //! conversation before its next word is decided. A conversation that moves on withdraws what nobody
 //! has answered: the node that allowed the call is left.
 
-use super::super::expiry::EXPIRY;
 use super::super::{Engine, Loaded, Start};
 use crate::clock;
 use crate::fault::Fault;
@@ -294,7 +293,7 @@ fn outcome(loaded: &Loaded, call: u32) -> Option<ToolAnswered> {
             let failure = Failure::new(FailureKind::Rejected, message);
             (Value::Null, Some(failure))
         }
-        Outcome::Aborted { by, .. } if by == EXPIRY => {
+        outcome @ Outcome::Aborted { .. } if outcome.is_expired() => {
             let message =
                 "nobody agreed to the call in the time that was given; make it again to ask anew";
             (

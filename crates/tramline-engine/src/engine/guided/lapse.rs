@@ -1,12 +1,11 @@
 //! Conversations end when their agent does not come back in the time they were given.
 
 use super::super::Engine;
-use super::super::expiry::{EXPIRY, is_expiry};
 use crate::fault::Fault;
 use crate::ledger::ended;
 use crate::seams::AppendError;
 use tramline_core::ids::RunId;
-use tramline_core::journal::{Event, Outcome};
+use tramline_core::journal::{EXPIRY, Event, Outcome};
 use tramline_core::navigate::Walk;
 
 /// Whether a conversation's time is over.
@@ -17,7 +16,7 @@ pub(super) fn is_due(walk: &Walk, now_ms: i64) -> bool {
 /// Why nothing more can be said in a conversation.
 pub(super) fn over(walk: &Walk, outcome: &Outcome) -> Fault {
     let run = walk.id.clone();
-    match is_expiry(outcome) {
+    match outcome.is_expired() {
         true => Fault::Expired { run },
         false => Fault::Over {
             run,
