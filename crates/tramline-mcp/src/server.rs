@@ -16,6 +16,7 @@ mod about;
 mod audience;
 mod audited;
 mod caller;
+mod codes;
 mod conduct;
 mod connection;
 mod control;
@@ -141,7 +142,7 @@ impl Server {
         let offer = Offer::new(about, toolsets, graphs)?;
         let told = offer.list(engine.tools().as_ref()).into_iter();
         let told = told.map(|tool| sop::listed(tool, None)).collect();
-        let desk = control::Desk::new(conduct.commands_per_minute);
+        let desk = control::Desk::new(conduct.commands_per_minute, engine.clone());
         Ok(Self(Arc::new(Shared {
             engine,
             toolsets: toolsets.to_vec(),

@@ -12,13 +12,16 @@ use tramline_core::schema::Faults;
 mod abort;
 mod amend;
 mod answer;
+mod arrivals;
 mod attend;
 mod desk;
 mod execute;
 mod go_on;
 mod intent;
 mod layers;
+mod pace;
 mod read;
+mod seen;
 mod submitted;
 mod told;
 mod why;
@@ -26,6 +29,7 @@ mod wrong;
 
 pub(super) use desk::Desk;
 pub(super) use submitted::{brought_back, no_question, runner, submitted, terms};
+pub(super) use told::{answers, checkpoint_type};
 use wrong::Wrong;
 
 /// The tools of this front end.
@@ -37,8 +41,9 @@ pub(super) const TOOLS: &[Own] = &[
                       arguments, depends_on}]}; arguments may use $OUTPUT[id].path), or intent in \
                       words: a configured model plans it, otherwise the reply is status suggestion and \
                       nothing runs until you give the plan to submit_plan. With config.per_layer_validation it pauses after each \
-                      layer: status layer_complete, then continue, replan or abort. Otherwise \
-                      status complete and all results.",
+                      layer: status layer_complete, then continue, replan or abort; if \
+                      checkpoint_type is approval_required, approval_response. Otherwise status \
+                      complete and all results.",
         input: r#"{
             "type": "object",
             "properties": {
@@ -95,6 +100,7 @@ pub(super) const TOOLS: &[Own] = &[
                 "new_requirement": { "type": "string", "maxLength": 10000 },
                 "available_context": { "type": "object" },
                 "new_tasks": { "type": "array" },
+                "checkpoint_id": { "type": "string", "description": "Only if it waits there" },
                 "session_id": { "type": "string" }
             },
             "required": ["workflow_id", "new_requirement"],
@@ -135,7 +141,7 @@ pub(super) const TOOLS: &[Own] = &[
                 "checkpoint_id": { "type": "string" },
                 "approved": { "type": "boolean" },
                 "feedback": { "type": "string", "maxLength": 10000 },
-                "answer": { "enum": ["approve", "retry", "skip", "extend", "reject"] },
+                "answer": { "enum": ["approve", "proceed", "retry", "skip", "extend", "reject"] },
                 "output": { "description": "With skip" },
                 "budget": { "type": "object", "description": "With extend: how much more" },
                 "wait_seconds": { "type": "integer", "minimum": 0, "maximum": 600, "description": "If a person must answer: wait so long for it" },

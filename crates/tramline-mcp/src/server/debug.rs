@@ -1,7 +1,10 @@
 //! The debug toolset: what ran and why, runs under control, expressions tried out.
 
 use super::toolset::{ACTS, LOOKS, Own, plain};
-use tramline_core::ids::RunId;
+use super::{control, reply};
+use tramline_core::ids::{RunId, Seq};
+use tramline_core::journal::Pause;
+use tramline_core::run::Run;
 use tramline_core::{Map, Value, question, trace};
 use tramline_engine::{At, Fault, Loaded, status};
 
@@ -22,7 +25,7 @@ pub(super) const TOOLS: &[Own] = &[
             "properties": {
                 "status": {
                     "type": "string",
-                    "enum": ["running", "paused", "completed", "failed", "rejected", "aborted"],
+                    "enum": ["running", "paused", "completed", "failed", "rejected", "aborted", "expired"],
                     "description": "Only runs that stand so"
                 },
                 "workflow": { "type": "string", "description": "Only runs of this workflow" },
@@ -99,7 +102,7 @@ pub(super) const TOOLS: &[Own] = &[
             "type": "object",
             "properties": {
                 "checkpoint_id": { "type": "string" },
-                "answer": { "enum": ["proceed", "retry", "skip", "extend", "reject"] },
+                "answer": { "enum": ["approve", "proceed", "retry", "skip", "extend", "reject"] },
                 "output": { "description": "With skip" },
                 "budget": { "type": "object", "description": "With extend: what is added" },
                 "wait_seconds": { "type": "integer", "minimum": 0, "maximum": 600, "description": "If a person must answer: wait so long for it" },
@@ -224,9 +227,23 @@ fn standing(loaded: &Loaded) -> Map {
         }
     }
     if !run.pauses.is_empty() {
-        let waiting = run.pauses.iter();
-        let waiting = waiting.map(|(seq, pause)| question::value(&run.graph, &run.id, *seq, pause));
-        told.insert("waiting", Value::array(waiting));
+        told.insert("waiting", Value::array(run.pauses.iter().map(waiting(run))));
+    }
+    if let Some(at_ms) = run.expires_ms() {
+        told.insert("expires_at", reply::moment(at_ms).into());
     }
     told
+}
+
+/// A question as data, also in the words of the control tools.
+fn waiting(run: &Run) -> impl Fn((&Seq, &Pause)) -> Value {
+    |(seq, pause)| {
+        let told = question::value(&run.graph, &run.id, *seq, pause);
+        let mut told = told.as_object().cloned().unwrap_or_default();
+        told.insert("checkpoint_type", control::checkpoint_type(pause).into());
+        let says = question::says(&run.graph, pause);
+        told.insert("decision_context", says.into());
+        told.insert("answers", control::answers(pause));
+        told.into()
+    }
 }

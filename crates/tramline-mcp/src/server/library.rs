@@ -3,6 +3,7 @@
 //! A document that an agent brings may use the servers that are configured here and no others:
 //! what is started on this machine is the operator's to say.
 
+use super::codes::Code;
 use super::reply;
 use super::toolset::{ACTS, LOOKS, Means, Own, plain};
 use rmcp::model::CallToolResult;
@@ -289,6 +290,12 @@ impl Wrong {
     fn error(&self) -> Value {
         let mut error = Map::new();
         error.insert("type", self.kind.into());
+        let code = match self.kind {
+            "not_found" => Code::NotFound,
+            "execution" => Code::Internal,
+            _ => Code::InvalidParams,
+        };
+        error.insert("code", code.number().into());
         error.insert("message", self.message.as_str().into());
         let details = match &self.details {
             Value::Null => Value::object::<Str>([]),

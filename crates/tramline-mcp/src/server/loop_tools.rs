@@ -1,5 +1,6 @@
 //! The loop toolset: a message in, a plan made and done, its results out.
 
+use super::codes::Code;
 use super::control;
 use super::pausing::{self, Next};
 use super::reply;
@@ -207,8 +208,8 @@ fn told(response: Result<Response, Fault>) -> CallToolResult {
             .problems
             .iter()
             .map(|one| Value::from(one.as_str()));
-        let mut error = Map::new();
-        error.insert("message", "the plan cannot be used as it is".into());
+        let message = "the plan cannot be used as it is";
+        let mut error = reply::coded(Code::InvalidParams, message, Map::new());
         error.insert("details", Value::array(details));
         if let Some(handle) = &response.handle {
             error.insert("handle", handle.as_str().into());

@@ -1,5 +1,6 @@
 //! The shape of every answer to a tool call.
 
+use super::codes::{self, Code, Described};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use tramline_core::graph::Graph;
 use tramline_core::ids::{RunId, Seq};
@@ -23,6 +24,10 @@ pub(super) fn outcome(graph: &Graph, run: &RunId, outcome: &Outcome) -> CallTool
         error.insert(key, value);
     }
     error.insert("run_id", run.as_str().into());
+    // A failure has a code of its own; for every other end its status is the code.
+    if error.get("code").is_none() {
+        error.insert("code", outcome.word().into());
+    }
     as_promised(graph, errored(error))
 }
 
@@ -113,6 +118,7 @@ pub(super) fn paused(graph: &Graph, run: &RunId, pauses: &[(Seq, Pause)]) -> Cal
         .map(|(seq, pause)| question::value(graph, run, *seq, pause));
     let mut error = Map::new();
     error.insert("status", "paused".into());
+    error.insert("code", "paused".into());
     error.insert("run_id", run.as_str().into());
     let message = format!("the run waits for a person; `tramline runs show {run}` tells for what");
     error.insert("message", message.into());
@@ -122,12 +128,26 @@ pub(super) fn paused(graph: &Graph, run: &RunId, pauses: &[(Seq, Pause)]) -> Cal
 
 /// What went wrong before or beside a run.
 pub(super) fn fault(fault: &Fault, run: Option<&RunId>) -> CallToolResult {
-    let mut error = Map::new();
-    error.insert("message", fault.to_string().into());
+    let Described {
+        code,
+        message,
+        data,
+    } = codes::describe(fault);
+    let mut error = coded(code, message, data);
     if let Some(run) = run {
         error.insert("run_id", run.as_str().into());
     }
     errored(error)
+}
+
+/// An error with its code: `code`, `message`, and `data` with the code's name.
+pub(super) fn coded(code: Code, message: impl Into<Value>, mut data: Map) -> Map {
+    let mut error = Map::new();
+    error.insert("code", code.number().into());
+    error.insert("message", message.into());
+    data.insert("name", code.name().into());
+    error.insert("data", data.into());
+    error
 }
 
 /// What a tool of ours made, or why it could not.
@@ -141,7 +161,7 @@ pub(super) fn made(made: Result<Value, Fault>, run: Option<&RunId>) -> CallToolR
 /// Arguments that the tool's schema does not allow.
 pub(super) fn bad_arguments(tool: &str, faults: &Faults) -> CallToolResult {
     let message = misread(tool, faults);
-    errored([("message", Value::from(message))].into_iter().collect())
+    errored(coded(Code::InvalidParams, message, Map::new()))
 }
 
 /// What is wrong with arguments, in words.
@@ -162,7 +182,11 @@ pub(super) fn moment(at_ms: i64) -> String {
     at.to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
 }
 
-pub(super) fn errored(error: Map) -> CallToolResult {
+/// An error. Every error has a code: what names none was refused as things stand.
+pub(super) fn errored(mut error: Map) -> CallToolResult {
+    if error.get("code").is_none() {
+        error.insert("code", Code::InvalidParams.number().into());
+    }
     let whole = Value::object([("error", Value::from(error))]);
     let mut reply = CallToolResult::error(vec![ContentBlock::text(whole.to_json())]);
     reply.structured_content = Some(serde_json::Value::from(&whole));

@@ -51,7 +51,9 @@ pub(super) async fn get(
 ) -> Result<GetTaskResult, ErrorData> {
     let run = find(shared, id, context).await?;
     let payload = match (&run.outcome, run.pauses.is_empty()) {
-        (Some(Outcome::Aborted { .. }), _) => TaskPayload::Cancelled,
+        (Some(outcome @ Outcome::Aborted { .. }), _) if !outcome.is_expired() => {
+            TaskPayload::Cancelled
+        }
         (Some(outcome), _) => TaskPayload::Completed {
             result: result(&run, outcome)?,
         },

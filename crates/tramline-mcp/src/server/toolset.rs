@@ -5,6 +5,7 @@
 //! variant's list in [`Toolset::tools`].
 
 use super::caller::Caller;
+use super::codes::{self, Code};
 use super::seal::State;
 use super::{
     Shared, audited, control, debug, library, log, loop_tools, pausing, reply, sop, upstream,
@@ -150,6 +151,13 @@ impl Means {
     }
 }
 
+/// An id among arguments that is well-formed and can be no run here.
+fn foreign(arguments: &Value) -> Option<&str> {
+    let ids = ["run_id", "first", "second"].into_iter();
+    let mut ids = ids.filter_map(|key| arguments.get(key).and_then(Value::as_str));
+    ids.find(|id| codes::is_foreign_id(id))
+}
+
 /// The runs that arguments name, by whatever key our tools take them.
 fn named(arguments: &Value) -> Vec<RunId> {
     let text = |key| arguments.get(key).and_then(Value::as_str);
@@ -250,6 +258,10 @@ impl Own {
             let theirs = theirs.or_else(|| library::misread(self.name, &arguments, &faults));
             let ours = || reply::bad_arguments(self.name, &faults);
             return theirs.unwrap_or_else(ours).into();
+        }
+        if let Some(id) = foreign(&arguments) {
+            let error = reply::coded(Code::NotFound, codes::no_run(id), Map::new());
+            return reply::errored(error).into();
         }
         if let Err(fault) = means.admit(&arguments).await {
             return reply::fault(&fault, None).into();

@@ -111,7 +111,8 @@ impl Underway {
                 | Status::Completed
                 | Status::Failed
                 | Status::Rejected
-                | Status::Aborted => {
+                | Status::Aborted
+                | Status::Expired => {
                     let Run {
                         outcome, pauses, ..
                     } = Box::pin(engine.load(&self.run)).await?.run;

@@ -131,7 +131,7 @@ fn plain(mut reply: Value) -> Value {
             Value::Object(map) => {
                 for (key, value) in map.iter_mut() {
                     match key.as_str() {
-                        "workflow_id" | "checkpoint_id" => *value = json!("…"),
+                        "workflow_id" | "checkpoint_id" | "expires_at" => *value = json!("…"),
                         "duration_ms" => *value = json!(0),
                         _ => clean(value),
                     }

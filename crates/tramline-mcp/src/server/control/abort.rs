@@ -13,11 +13,11 @@ pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResponse {
 }
 
 async fn abort(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
-    let id = read::load(means, arguments).await?.run.id;
-    means.shared.desk.admit(&id)?;
+    let run = read::load(means, arguments).await?.run;
+    means.shared.desk.admit(&run.id).await?;
     let why = read::text(arguments, "reason").map(str::to_owned);
     let by = means.caller().by(&means.context);
-    means.engine.abort(&id, by, why).await?;
-    let loaded = means.engine.load(&id).await?;
+    means.engine.abort(&run.id, by, why).await?;
+    let loaded = means.engine.load(&run.id).await?;
     told::standing(&loaded).map(Came::Stands)
 }

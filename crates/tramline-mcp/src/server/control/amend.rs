@@ -5,9 +5,10 @@ use super::attend::{self, Came};
 use super::intent::{self, Suggested};
 use super::read;
 use super::wrong::Wrong;
+use super::{seen, told};
 use rmcp::model::CallToolResponse;
 use tramline_core::{Map, Value};
-use tramline_engine::over;
+use tramline_engine::{Fault, over};
 
 pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResponse {
     let came = amend(&means, &arguments).await;
@@ -15,12 +16,14 @@ pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResponse {
 }
 
 pub(super) async fn amend(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
+    let arrival = means.shared.desk.arrive(&read::workflow_id(arguments)?);
     let loaded = read::load(means, arguments).await?;
     let run = &loaded.run;
-    means.shared.desk.admit(&run.id)?;
+    means.shared.desk.admit(&run.id).await?;
     if run.outcome.is_some() {
         return Err(over(run).into());
     }
+    let seen = seen::checkpoint(&loaded, arguments, &arrival)?;
     let mut plan = None;
     let tasks = match arguments.get("new_tasks") {
         Some(tasks) => tasks.clone(),
@@ -34,8 +37,11 @@ pub(super) async fn amend(means: &Means, arguments: &Value) -> Result<Came, Wron
     };
     let growth = read::tasks(means, &tasks, &run.graph).await?;
     let by = means.caller().by(&means.context);
-    let amended = means.engine.amend(&run.id, growth.patch, by).await;
-    amended.map_err(|fault| Wrong::from(fault).of(&run.id))?;
+    let amended = means.engine.amend_at(&run.id, growth.patch, by, seen).await;
+    amended.map_err(|fault| match fault {
+        Fault::Refused(_) => Wrong::from(fault).about(run),
+        other => Wrong::from(other).of(&run.id),
+    })?;
     let mut told = Map::new();
     told.insert("status", "replanned".into());
     told.insert("workflow_id", run.id.as_str().into());
@@ -47,5 +53,8 @@ pub(super) async fn amend(means: &Means, arguments: &Value) -> Result<Came, Wron
         "options",
         Value::array(["continue", "abort"].map(Value::from)),
     );
+    if let Some(at) = told::expires_at(means, run).await? {
+        told.insert("expires_at", at.into());
+    }
     Ok(Came::Stands(told))
 }

@@ -22,9 +22,10 @@ async fn respond(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
     if let Some(came) = brought(means, TOOL).await? {
         return Ok(came);
     }
+    let arrival = means.shared.desk.arrive(&read::workflow_id(arguments)?);
     let run = read::load(means, arguments).await?.run;
-    means.shared.desk.admit(&run.id)?;
-    let asked = read::checkpoint(arguments, &run.id)?;
+    means.shared.desk.admit(&run.id).await?;
+    let asked = read::checkpoint(arguments, &run)?;
     let asked = asked.ok_or_else(|| Wrong::params("`checkpoint_id` is missing"))?;
     if run.outcome.is_some() {
         return Err(over(&run).into());
@@ -40,7 +41,10 @@ async fn respond(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
         by: means.respondent(),
         why: why.map(str::to_owned),
     };
-    let mut underway = match Underway::go_on(&means.engine, &run, vec![said]).await {
+    arrival.answers(asked.seq);
+    let gone_on = Underway::go_on(&means.engine, &run, vec![said]).await;
+    let gone_on = gone_on.inspect_err(|_| arrival.was_refused());
+    let mut underway = match gone_on {
         Err(Fault::PersonNeeded(needed)) if means.respondent().shows_forms => {
             return by_form(means, *needed).await;
         }
@@ -50,7 +54,7 @@ async fn respond(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
             }
             Underway::take_up(&means.engine, &run.id).await?
         }
-        gone_on => gone_on?,
+        other => other?,
     };
     underway.cancelled = Cancelled::GoesOn;
     attend(means, TOOL, underway).await
@@ -88,7 +92,7 @@ fn said(arguments: &Value, pause: &Pause) -> Result<Answer, Wrong> {
         | Pause::Effect { .. } => Some("approve"),
     };
     match word.or(usual) {
-        Some("approve") if fits.contains(&"proceed") => Ok(Answer::Proceed),
+        Some("approve" | "proceed") if fits.contains(&"proceed") => Ok(Answer::Proceed),
         Some("retry") if fits.contains(&"retry") => Ok(Answer::Retry),
         Some("skip") if fits.contains(&"skip") => Ok(Answer::Skip {
             output: arguments.get("output").cloned().unwrap_or_default(),

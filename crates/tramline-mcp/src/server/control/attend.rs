@@ -9,6 +9,7 @@ use super::super::underway::Underway;
 use super::told::{self, is_decision};
 use super::wrong::{Code, Wrong};
 use rmcp::model::CallToolResponse;
+use std::sync::Arc;
 use tramline_engine::Ended;
 
 /// What a control command came to: something to tell, or a question for the client.
@@ -34,10 +35,13 @@ pub(super) async fn attend(
             Ended::Finished(_) => return stands(means, &underway).await,
             Ended::Paused(pauses) => {
                 // Tasks may have been added meanwhile.
-                underway.graph = means.engine.load(&underway.run).await?.run.graph;
+                let loaded = means.engine.load(&underway.run).await?;
+                underway.graph = Arc::clone(&loaded.run.graph);
                 let open: Vec<_> = pauses.into_iter().filter(|(_, p)| is_decision(p)).collect();
                 let put = pausing::put(&means.shared, tool, &underway, &open, &means.context);
                 match put.await? {
+                    // Nobody was asked, so that nothing has changed since.
+                    None if open.is_empty() => return told::standing(&loaded).map(Came::Stands),
                     None => return stands(means, &underway).await,
                     Some(Next::GoOn) => {}
                     Some(Next::Reply(reply)) => return Ok(Came::Asks(reply)),

@@ -1,21 +1,17 @@
 //! What every control command passes: how many there may be, and who waits.
 
+use super::arrivals::{Arrival, Arrivals};
+use super::pace::Pace;
 use super::wrong::{Code, Wrong};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tramline_core::ids::RunId;
-use tramline_engine::clock;
-
-/// Beyond so many workflows, those whose pace is forgotten anyway are dropped.
-const PACED_MAX: usize = 10_000;
-
-const MINUTE_MS: i64 = 60_000;
+use tramline_engine::{Engine, Fault};
 
 /// The desk of one server.
 pub(in super::super) struct Desk {
-    per_minute: u32,
-    /// For each workflow, when its commands so far would be used up at an even pace.
-    paces: Mutex<HashMap<RunId, i64>>,
+    pace: Pace,
+    arrivals: Arrivals,
     /// How many calls wait for each workflow.
     attended: Mutex<HashMap<RunId, usize>>,
 }
@@ -32,42 +28,30 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Desk {
     /// A desk that lets so many commands a minute through for each workflow.
-    pub(in super::super) fn new(per_minute: u32) -> Self {
+    pub(in super::super) fn new(per_minute: u32, engine: Engine) -> Self {
         Self {
-            per_minute: per_minute.max(1),
-            paces: Mutex::default(),
+            pace: Pace::new(per_minute, engine),
+            arrivals: Arrivals::default(),
             attended: Mutex::default(),
         }
     }
 
     /// Lets a command through, or says when to come again.
-    pub(super) fn admit(&self, run: &RunId) -> Result<(), Wrong> {
-        let wait_ms = self.pace(run, clock::now_ms());
-        if wait_ms == 0 {
+    pub(super) async fn admit(&self, run: &RunId) -> Result<(), Wrong> {
+        let Some(wait_ms) = self.pace.take(run).await.map_err(Fault::from)? else {
             return Ok(());
-        }
+        };
         let message = format!(
             "more than {} commands a minute for {run}; try again in {wait_ms} ms",
-            self.per_minute
+            self.pace.per_minute()
         );
         let wrong = Wrong::new(Code::RateLimited, message).of(run);
         Err(wrong.with("retry_after_ms", wait_ms))
     }
 
-    /// How long a command of now has to wait; nothing counts it in.
-    fn pace(&self, run: &RunId, now_ms: i64) -> i64 {
-        let each_ms = MINUTE_MS / i64::from(self.per_minute);
-        let mut paces = locked(&self.paces);
-        if paces.len() >= PACED_MAX {
-            paces.retain(|_, until| *until > now_ms);
-        }
-        let until = paces.get(run).copied().unwrap_or(0).max(now_ms);
-        let over = until + each_ms - now_ms - MINUTE_MS;
-        if over > 0 {
-            return over;
-        }
-        paces.insert(run.clone(), until + each_ms.max(1));
-        0
+    /// Notes that a command has arrived, before anything is looked at.
+    pub(super) fn arrive(&self, run: &RunId) -> Arrival<'_> {
+        self.arrivals.arrive(run)
     }
 
     /// Says that a call waits for a workflow.

@@ -33,6 +33,16 @@ pub(super) struct Task {
     pub(super) duration_ms: i64,
 }
 
+impl Task {
+    pub(super) fn is_failed(&self) -> bool {
+        matches!(self.end, Some(End::Error(_)))
+    }
+
+    pub(super) fn is_skipped(&self) -> bool {
+        matches!(self.end, Some(End::Skipped(_)))
+    }
+}
+
 /// The tasks of a run, in document order.
 pub(super) struct Layers {
     pub(super) tasks: Vec<Task>,

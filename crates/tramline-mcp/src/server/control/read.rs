@@ -1,13 +1,16 @@
 //! Reading what a command is about: its workflow, its tasks, its checkpoint.
 
+use super::super::codes;
 use super::super::library::check_calls;
 use super::super::toolset::Means;
-use super::wrong::Wrong;
+use super::told::point;
+use super::wrong::{Code, Wrong};
 use tramline_core::flaw::{Flaw, Severity};
 use tramline_core::formats::yaml_graph::Document;
 use tramline_core::formats::{self, Elsewhere, Format, Hint, json_dag};
 use tramline_core::graph::Graph;
 use tramline_core::ids::{BadId, Checkpoint, RunId};
+use tramline_core::run::Run;
 use tramline_core::{Str, Value};
 use tramline_engine::Loaded;
 
@@ -26,22 +29,34 @@ pub(super) fn text<'a>(arguments: &'a Value, key: &str) -> Option<&'a str> {
 pub(super) fn workflow_id(arguments: &Value) -> Result<RunId, Wrong> {
     let id = text(arguments, "workflow_id").unwrap_or_default();
     id.parse()
-        .map_err(|bad: BadId| Wrong::params(bad.to_string()))
+        .map_err(|bad: BadId| match codes::is_foreign_id(id) {
+            true => Wrong::new(Code::NotFound, codes::no_run(id)).with("workflow_id", id),
+            false => Wrong::params(bad.to_string()),
+        })
 }
 
 /// The checkpoint that a command names, which must be one of its workflow.
-pub(super) fn checkpoint(arguments: &Value, run: &RunId) -> Result<Option<Checkpoint>, Wrong> {
+pub(super) fn checkpoint(arguments: &Value, run: &Run) -> Result<Option<Checkpoint>, Wrong> {
     let Some(id) = text(arguments, "checkpoint_id") else {
         return Ok(None);
     };
     let point: Checkpoint = id
         .parse()
-        .map_err(|bad: BadId| Wrong::params(bad.to_string()).of(run))?;
-    if point.run != *run {
-        let message = format!("{point} is no checkpoint of {run}");
-        return Err(Wrong::params(message).of(run).with("checkpoint_id", id));
+        .map_err(|bad: BadId| Wrong::params(bad.to_string()).about(run))?;
+    if point.run != run.id {
+        let message = format!("{point} is no checkpoint of {}{}", run.id, waits(run));
+        return Err(Wrong::params(message).about(run));
     }
     Ok(Some(point))
+}
+
+/// Where a run waits, as the end of a sentence.
+pub(super) fn waits(run: &Run) -> String {
+    let points: Vec<_> = run.pauses.keys().map(|seq| point(run, *seq)).collect();
+    match points.as_slice() {
+        [] => "; it waits for nothing".to_owned(),
+        points => format!("; it waits at {}", points.join(", ")),
+    }
 }
 
 /// The workflow that a command is about, if it is this caller's.

@@ -1,5 +1,7 @@
 //! How a workflow stands, in the words of this toolset.
 
+use super::super::reply;
+use super::super::toolset::Means;
 use super::layers::{End, Layers, Task};
 use super::wrong::{Code, Wrong};
 use tramline_core::graph::Graph;
@@ -8,7 +10,8 @@ use tramline_core::journal::{Answer, Event, Outcome, Pause, Policy};
 use tramline_core::run::Run;
 use tramline_core::workflow::{Action, Template};
 use tramline_core::{Map, Value, question, trace};
-use tramline_engine::Loaded;
+use tramline_engine::seams::Status;
+use tramline_engine::{Fault, Loaded};
 
 /// What is to be told, and whether it is an error.
 pub(super) type Told = Result<Map, Wrong>;
@@ -43,13 +46,14 @@ fn ended(loaded: &Loaded, outcome: &Outcome) -> Told {
         Outcome::Completed { .. } => {
             let mut told = begun(run, "complete");
             told.insert("results", results());
+            count(&mut told, &layers);
             told.insert("total_layers", layers.total.into());
             let took = run.updated_ms.saturating_sub(run.started_ms);
             told.insert("duration_ms", took.into());
             Ok(told)
         }
         Outcome::Aborted { why, .. } => {
-            let mut told = begun(run, "aborted");
+            let mut told = begun(run, outcome.word());
             told.insert("partial_results", results());
             told.insert("completed_layers", layers.completed.into());
             told.insert("reason", why.clone().unwrap_or_default().into());
@@ -102,10 +106,12 @@ fn waiting(loaded: &Loaded) -> Map {
     let Some((seq, pause)) = decision.or_else(|| run.pauses.iter().next()) else {
         return begun(run, "running");
     };
-    let status = status(pause);
-    let mut told = begun(run, status);
+    let mut told = begun(run, status(run, pause));
     told.insert("checkpoint_id", point(run, *seq).into());
-    told.insert("checkpoint_type", status.into());
+    told.insert("checkpoint_type", checkpoint_type(pause).into());
+    if let Some(at_ms) = run.expires_ms() {
+        told.insert("expires_at", reply::moment(at_ms).into());
+    }
     let layers = Layers::of(loaded);
     let layer = match pause {
         Pause::Layer { index } => *index,
@@ -118,10 +124,19 @@ fn waiting(loaded: &Loaded) -> Map {
     };
     told.insert("layer_index", layer.into());
     told.insert("total_layers", layers.total.into());
-    let of_layer = layers.tasks.iter().filter(|task| task.layer == layer);
-    told.insert("layer_results", results(&run.graph, of_layer));
+    let of_layer = || layers.tasks.iter().filter(|task| task.layer == layer);
+    told.insert("layer_results", results(&run.graph, of_layer()));
+    let failed = of_layer().filter(|task| task.is_failed()).count();
+    told.insert("failed", failed.into());
     match pause {
         Pause::Layer { .. } => {
+            if failed > 0 {
+                let says = format!(
+                    "{} failed in this layer; replan, continue or abort",
+                    tasks(failed)
+                );
+                told.insert("message", says.into());
+            }
             told.insert("next_layer", next_layer(run));
             told.insert("options", options(run, pause));
         }
@@ -155,13 +170,64 @@ pub(super) fn is_decision(pause: &Pause) -> bool {
     }
 }
 
-fn status(pause: &Pause) -> &'static str {
+/// What a run waits for, in the words of every toolset that tells of runs.
+pub(in super::super) fn checkpoint_type(pause: &Pause) -> &'static str {
     match pause {
         Pause::Layer { .. } => "layer_complete",
         Pause::Break { .. } => "halted",
         Pause::Approval { .. } | Pause::Effect { .. } => "approval_required",
         Pause::InDoubt { .. } | Pause::Child { .. } => "in_doubt",
         Pause::Budget { .. } => "budget_exceeded",
+    }
+}
+
+/// The status of a run that waits. With per-layer validation an approval is one of the stops
+/// between layers, and its type tells it apart.
+fn status(run: &Run, pause: &Pause) -> &'static str {
+    match (run.started.policy, pause) {
+        (Policy::Layered, Pause::Approval { .. } | Pause::Effect { .. }) => "layer_complete",
+        (Policy::Layered | Policy::Eager, pause) => checkpoint_type(pause),
+    }
+}
+
+/// The answers that a question takes, as `approval_response` and `run_answer` do.
+pub(in super::super) fn answers(pause: &Pause) -> Value {
+    let answers = question::options(pause).iter().map(|option| match *option {
+        "proceed" => "approve",
+        other => other,
+    });
+    Value::array(answers.map(Value::from))
+}
+
+/// When a run that waits is over unless it is used, as it stands in the store.
+pub(super) async fn expires_at(means: &Means, run: &Run) -> Result<Option<String>, Wrong> {
+    let Some(ttl_ms) = run.started.ttl_ms else {
+        return Ok(None);
+    };
+    let row = means.engine.store().row(&run.id).await;
+    let row = row.map_err(Fault::from)?;
+    let row = row.filter(|row| row.head.status == Status::Paused);
+    let due_ms = row.map(|row| row.head.updated_ms.saturating_add_unsigned(ttl_ms));
+    Ok(due_ms.map(reply::moment))
+}
+
+/// So many tasks, in words.
+fn tasks(count: usize) -> String {
+    match count {
+        1 => "1 task".to_owned(),
+        many => format!("{many} tasks"),
+    }
+}
+
+/// How many tasks came to nothing.
+fn count(told: &mut Map, layers: &Layers) {
+    let failed = layers.tasks.iter().filter(|task| task.is_failed()).count();
+    let skipped = layers.tasks.iter().filter(|task| task.is_skipped()).count();
+    told.insert("failed", failed.into());
+    told.insert("skipped", skipped.into());
+    if failed + skipped > 0 {
+        let says = format!("{} failed and {} skipped", tasks(failed), tasks(skipped));
+        told.insert("message", says.into());
     }
 }
 
@@ -185,11 +251,7 @@ fn decide(told: &mut Map, run: &Run, pause: &Pause) {
         told.insert("used", (*used).into());
         told.insert("limit", (*limit).into());
     }
-    let answers = question::options(pause).iter().map(|option| match *option {
-        "proceed" => "approve",
-        other => other,
-    });
-    told.insert("answers", Value::array(answers.map(Value::from)));
+    told.insert("answers", answers(pause));
     told.insert("options", options(run, pause));
 }
 

@@ -1,44 +1,15 @@
 //! What goes wrong in a control command: a code, a message, and what belongs to it.
 
+pub(super) use super::super::codes::Code;
+use super::super::codes::{self, Described};
 use super::super::reply;
+use super::told::point;
 use rmcp::model::{CallToolResponse, CallToolResult};
 use tramline_core::flaw::Flaw;
 use tramline_core::ids::RunId;
+use tramline_core::run::Run;
 use tramline_core::{Map, Value};
 use tramline_engine::Fault;
-
-/// The kinds of error of this toolset.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Code {
-    /// The arguments make no sense, or not now.
-    InvalidParams,
-    /// No such workflow, not any more, or not for this caller.
-    NotFound,
-    /// Too many commands in a short time.
-    RateLimited,
-    /// Something in us or below us.
-    Internal,
-}
-
-impl Code {
-    pub(super) fn number(self) -> i64 {
-        match self {
-            Self::InvalidParams => -32602,
-            Self::NotFound => -32001,
-            Self::RateLimited => -32029,
-            Self::Internal => -32603,
-        }
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::InvalidParams => "INVALID_PARAMS",
-            Self::NotFound => "NOT_FOUND",
-            Self::RateLimited => "RATE_LIMITED",
-            Self::Internal => "INTERNAL_ERROR",
-        }
-    }
-}
 
 /// An error on its way to the caller.
 #[derive(Clone, Debug)]
@@ -73,6 +44,24 @@ impl Wrong {
         self.with("workflow_id", run.as_str())
     }
 
+    /// The same, of a workflow and with where it waits now, if it waits.
+    pub(super) fn about(self, run: &Run) -> Self {
+        let wrong = self.of(&run.id);
+        if run.pauses.is_empty() {
+            let status = tramline_engine::status(run).as_str();
+            return wrong.with("status", status);
+        }
+        let points: Vec<_> = run.pauses.keys().map(|seq| point(run, *seq)).collect();
+        let first = points.first().cloned().unwrap_or_default();
+        let all = points.into_iter().map(Value::from);
+        let wrong = wrong.with("checkpoint_id", first);
+        let wrong = wrong.with("waiting", Value::array(all));
+        match run.expires_ms() {
+            Some(at_ms) => wrong.with("expires_at", reply::moment(at_ms)),
+            None => wrong,
+        }
+    }
+
     /// A document that cannot be used, every flaw of it.
     pub(super) fn flaws(flaws: &[Flaw]) -> Self {
         let message = match flaws {
@@ -83,13 +72,7 @@ impl Wrong {
     }
 
     pub(super) fn into_reply(self) -> CallToolResult {
-        let mut error = Map::new();
-        error.insert("code", self.code.number().into());
-        error.insert("message", self.message.into());
-        let mut data = self.data;
-        data.insert("name", self.code.name().into());
-        error.insert("data", data.into());
-        reply::errored(error)
+        reply::errored(reply::coded(self.code, self.message, self.data))
     }
 }
 
@@ -101,50 +84,15 @@ impl From<Wrong> for CallToolResponse {
 
 impl From<Fault> for Wrong {
     fn from(fault: Fault) -> Self {
-        let message = fault.to_string();
-        match fault {
-            Fault::NotFound(run) => Self::new(
-                Code::NotFound,
-                format!(
-                    "there is no workflow {run} here; one that was started with a session_id is \
-                     found only with it"
-                ),
-            )
-            .of(&run),
-            Fault::Stale { asked, current } => {
-                let wrong = Self::params(message).of(&asked.run);
-                let points = current.iter().map(|point| Value::from(point.to_string()));
-                let wrong = wrong.with("waiting", Value::array(points));
-                match current.first() {
-                    Some(point) => wrong.with("checkpoint_id", point.to_string()),
-                    None => wrong,
-                }
-            }
-            Fault::PersonNeeded(needed) => {
-                let wrong = Self::params(message)
-                    .of(&needed.asked.run)
-                    .with("checkpoint_id", needed.asked.to_string())
-                    .with("reason", needed.reason.word())
-                    .with("command", needed.command.as_str());
-                match &needed.studio {
-                    Some(studio) => wrong.with("studio", studio.as_str()),
-                    None => wrong,
-                }
-            }
-            Fault::Over { run, status } => Self::params(message).of(&run).with("status", status),
-            Fault::Expired { run } => Self::new(Code::NotFound, message)
-                .of(&run)
-                .with("expired", true),
-            Fault::Quota(_) => Self::new(Code::RateLimited, message),
-            Fault::Refused(_) | Fault::TooLarge(_) => Self::params(message),
-            Fault::BadInput { flaws, .. } => {
-                let flaws = flaws.into_iter().map(Value::from);
-                Self::params(message).with("details", Value::array(flaws))
-            }
-            Fault::Elsewhere { run, .. } | Fault::Damaged { run, .. } => {
-                Self::new(Code::Internal, message).of(&run)
-            }
-            Fault::Store(_) => Self::new(Code::Internal, message),
+        let Described {
+            code,
+            message,
+            data,
+        } = codes::describe(&fault);
+        Self {
+            code,
+            message,
+            data,
         }
     }
 }

@@ -43,7 +43,7 @@ pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResult {
         Err(bad) => return reply::fault(&Fault::Refused(BadId::to_string(&bad)), None),
     };
     let answer = match text("answer") {
-        Some("proceed") => Answer::Proceed,
+        Some("approve" | "proceed") => Answer::Proceed,
         Some("retry") => Answer::Retry,
         Some("skip") => Answer::Skip {
             output: arguments.get("output").cloned().unwrap_or_default(),

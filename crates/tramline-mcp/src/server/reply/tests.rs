@@ -96,12 +96,14 @@ fn an_error_breaks_no_promise() {
     let free = broken(None);
     assert_eq!(
         free.structured_content,
-        Some(json!({"error": {"message": "no"}}))
+        Some(
+            json!({"error": {"code": -32602, "message": "no", "data": {"name": "INVALID_PARAMS"}}})
+        )
     );
     let bound = broken(Some(json!({"type": "object"})));
     assert_eq!(bound.structured_content, None);
     assert_eq!(
         bound.content[0].as_text().unwrap().text,
-        r#"{"error":{"message":"no"}}"#
+        r#"{"error":{"code":-32602,"message":"no","data":{"name":"INVALID_PARAMS"}}}"#
     );
 }

@@ -182,6 +182,7 @@ fn told_of(went: Went) -> CallToolResult {
             if failure.kind == FailureKind::Rejected {
                 error.insert("status", "rejected".into());
             }
+            error.insert("code", failure.kind.code().into());
             error.insert("message", failure.to_string().into());
         }
         Went::Asks(run) => {

@@ -3,6 +3,7 @@
 use super::support::{Client, ERAS, Era, connect, over, structured};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tramline_core::Value;
@@ -13,9 +14,11 @@ use tramline_engine::{Engine, Options};
 use tramline_mcp::server::{Server, Toolset};
 
 mod asked;
+mod at_once;
 mod flaws;
 mod intents;
 mod racing;
+mod replies;
 mod scale;
 mod whose;
 
@@ -28,12 +31,12 @@ const SAFE: Hints = Hints {
 };
 
 /// `echo` gives its arguments, `fail` fails, `drop` destroys, `hold` waits to be let go.
-pub(super) fn tools(gate: &Arc<Semaphore>) -> FakeTools {
+pub(super) fn tools(gate: &Arc<Semaphore>, held: &Arc<AtomicUsize>) -> FakeTools {
     let destroys = Hints {
         destructive: Some(true),
         ..Hints::default()
     };
-    let gate = Arc::clone(gate);
+    let (gate, waiting) = (Arc::clone(gate), Arc::clone(held));
     FakeTools::new()
         .tool("t", "echo", SAFE, |arguments| async { Ok(arguments) })
         .tool("t", "fail", SAFE, |_| async {
@@ -42,6 +45,7 @@ pub(super) fn tools(gate: &Arc<Semaphore>) -> FakeTools {
         .tool("t", "drop", destroys, |arguments| async { Ok(arguments) })
         .tool("t", "hold", SAFE, move |arguments: Value| {
             let gate = Arc::clone(&gate);
+            waiting.fetch_add(1, Ordering::AcqRel);
             async move {
                 let held = gate.acquire().await;
                 held.map(|permit| permit.forget()).ok();
@@ -54,6 +58,7 @@ pub(super) fn tools(gate: &Arc<Semaphore>) -> FakeTools {
 pub(super) struct Place {
     pub(super) store: MemoryStore,
     pub(super) gate: Arc<Semaphore>,
+    held: Arc<AtomicUsize>,
 }
 
 impl Place {
@@ -61,11 +66,21 @@ impl Place {
         Self {
             store: MemoryStore::default(),
             gate: Arc::new(Semaphore::new(0)),
+            held: Arc::default(),
         }
     }
 
+    /// How many calls of `hold` have begun.
+    pub(super) fn held(&self) -> usize {
+        self.held.load(Ordering::Acquire)
+    }
+
+    pub(super) fn tools(&self) -> FakeTools {
+        tools(&self.gate, &self.held)
+    }
+
     pub(super) fn engine(&self) -> Engine {
-        let (store, tools) = (self.store.process(), tools(&self.gate));
+        let (store, tools) = (self.store.process(), self.tools());
         Engine::new(Arc::new(store), Arc::new(tools), Options::default())
     }
 
@@ -186,12 +201,17 @@ async fn a_failure_takes_down_only_what_depends_on_it() {
     ]);
     for validated in [false, true] {
         let config = json!({"per_layer_validation": validated});
-        let done = call(
+        let mut done = call(
             &client,
             "execute_dag",
             json!({"workflow": dag, "config": config}),
         )
         .await;
+        if validated {
+            assert_eq!(done["status"], "layer_complete", "{done}");
+            let go = json!({"workflow_id": done["workflow_id"]});
+            done = call(&client, "continue", go).await;
+        }
         assert_eq!(done["status"], "complete", "{done}");
         let states: Vec<_> = done["results"]
             .as_array()

@@ -31,7 +31,7 @@ fn gate(server: &Http) -> Value {
     let tasks = json!([{"id": "deploy", "tool": "u:echo", "approval": "it is production"}]);
     let params = json!({"name": "execute_dag", "arguments": layered(tasks)});
     let asked = post(server, &params, None);
-    assert_eq!(asked["status"], "approval_required", "{asked}");
+    assert_eq!(asked["checkpoint_type"], "approval_required", "{asked}");
     asked
 }
 

@@ -64,7 +64,7 @@ async fn a_no_ends_it_with_what_there_is() {
         json!({"workflow_id": first["workflow_id"]}),
     )
     .await;
-    assert_eq!(asked["status"], "approval_required");
+    assert_eq!(asked["status"], "layer_complete");
     let stale = json!({"workflow_id": first["workflow_id"], "checkpoint_id": first["checkpoint_id"], "approved": true});
     let stale = refused(&client, "approval_response", stale).await;
     assert_eq!(

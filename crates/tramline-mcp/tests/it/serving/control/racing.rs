@@ -12,7 +12,7 @@ use tramline_mcp::server::Toolset;
 /// Starts a DAG whose call is held, and lets its process die. Gives the workflow's id.
 pub(super) async fn die_while_held(place: &Place, dag: Json) -> String {
     let store = place.store.process();
-    let tools = super::tools(&place.gate);
+    let tools = place.tools();
     let dying = Engine::new(Arc::new(store.clone()), Arc::new(tools), Options::default());
     let client = connect(&over(dying, &[Toolset::Control], vec![]), Era::Modern).await;
     let peer = client.service.peer().clone();

@@ -270,7 +270,7 @@ async fn a_conversation_that_nobody_comes_back_to_expires_and_says_so() {
         "{says}"
     );
     let row = engine.store().row(&id).await.unwrap().unwrap();
-    assert_eq!(row.head.status, Status::Aborted);
+    assert_eq!(row.head.status, Status::Expired);
     // Who looks for such conversations ends them too.
     say(&client, "load_graph", json!({"sop_file": "shop.md"})).await;
     while engine.expire().await.unwrap() == 0 {
