@@ -9,6 +9,7 @@ use tramline_core::ids::RunId;
 use tramline_engine::Engine;
 use tramline_engine::audit::Note;
 
+mod after;
 mod answer;
 mod compare;
 mod decide;

@@ -153,6 +153,9 @@ pub(super) async fn serving(common: Common, verb: Serve, opened: Option<Opened>)
         signal.cancel();
     });
     hide_tokens(&house.settings, http.as_ref())?;
+    let engine = house.engine.clone();
+    let picking_up = async move { engine.pick_up_answered().await };
+    tokio::spawn(stop.clone().run_until_cancelled_owned(picking_up));
     let sweeping = sweep(house.engine.clone(), config.retention);
     tokio::spawn(stop.clone().run_until_cancelled_owned(sweeping));
     tokio::spawn(stop.clone().run_until_cancelled_owned(watched.watch()));

@@ -167,6 +167,11 @@ impl Talk {
         self.answer()
     }
 
+    /// The server's process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Goes, and waits until the server has gone too.
     pub(crate) fn close(mut self) {
         self.input = None;

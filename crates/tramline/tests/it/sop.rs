@@ -81,7 +81,7 @@ fn call(shop: &Shop, talk: &mut Talk, tool: &str, arguments: Value) -> Value {
     }
     let question = told["checkpoint_id"].as_str().unwrap();
     let agreed = shop.place.run(&["runs", "approve", question, "--json"]);
-    assert!(agreed.out().contains("answered"), "{}", agreed.out());
+    assert!(agreed.out().contains("completed"), "{}", agreed.out());
     say(talk, "sop_call", called)
 }
 

@@ -1,8 +1,8 @@
 //! `tramline runs approve`, `reject` and `replan`: decisions and more tasks for a run that waits.
 
 use super::super::origin::{self, Again};
-use super::super::{Common, Done, Stopped, documents, input};
-use super::{done, myself, noting, open, person};
+use super::super::{Common, Done, Exit, Stopped, documents, input};
+use super::{after, done, myself, noting, open, person};
 use tramline_core::formats::{Elsewhere, Hint, json_dag};
 use tramline_core::ids::{Checkpoint, RunId};
 use tramline_core::journal::{Answer, Pause};
@@ -24,6 +24,8 @@ pub(super) struct Deciding {
     /// With approve: call with these arguments instead, all of them (JSON, @file or -)
     #[arg(long, value_name = "JSON")]
     arguments: Option<String>,
+    #[command(flatten)]
+    going_on: after::GoingOn,
 }
 
 /// What is decided about.
@@ -74,8 +76,11 @@ pub(super) async fn decide(common: Common, verb: Deciding, yes: bool) -> Done {
     };
     let name = if yes { "approve" } else { "reject" };
     noting(&engine, name, id, verb.why.as_deref(), work).await?;
-    let words = format!("answered; `tramline runs resume {id}` goes on if nobody drives it");
-    Ok(done(&common, id, "answered", &words))
+    match after::go_on(&common, verb.going_on, id, run.seq).await? {
+        // What was wanted.
+        Exit::Rejected if !yes => Ok(Exit::Done),
+        exit => Ok(exit),
+    }
 }
 
 impl Deciding {

@@ -1,7 +1,9 @@
 //! The same from the command line: continue, replan, approve, reject, abort, fork, audit.
 
 use super::{Desk, Over, layered, two};
+use crate::served::Talk;
 use serde_json::{Value, json};
+use std::process::Stdio;
 
 fn ran(desk: &Desk, words: &[&str]) -> (i32, Value, String) {
     let done = desk.place.run(words);
@@ -69,9 +71,7 @@ fn decisions_are_made_and_all_of_it_is_in_the_audit() {
     let asked = desk.call("execute_dag", risky());
     let id = asked["workflow_id"].as_str().unwrap();
     let (code, told, err) = ran(&desk, &["runs", "approve", id, "--why", "fine", "--json"]);
-    assert_eq!((code, &told["status"]), (0, &json!("answered")), "{err}");
-    let (code, told, _) = ran(&desk, &["runs", "resume", id, "--json"]);
-    assert_eq!((code, &told["status"]), (0, &json!("completed")));
+    assert_eq!((code, &told["status"]), (0, &json!("completed")), "{err}");
     let asked = desk.call("execute_dag", risky());
     let second = asked["workflow_id"].as_str().unwrap();
     let point = asked["checkpoint_id"].as_str().unwrap();
@@ -113,4 +113,70 @@ fn decisions_are_made_and_all_of_it_is_in_the_audit() {
         .out();
     assert_eq!(of_second.lines().count(), 3);
     assert_eq!(desk.place.run(&["audit", "--since", "soon"]).code(), 2);
+}
+
+/// Who took a run over last, as its trace says.
+fn driven_by(desk: &Desk, run: &str) -> String {
+    let (_, shown, _) = ran(desk, &["runs", "show", run, "--json"]);
+    let resumed = shown["resumed"].as_array().unwrap();
+    resumed.last().unwrap()["by"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn an_approval_at_the_command_line_gets_the_run_going_where_its_servers_are() {
+    let desk = Desk::new(Over::Stdio);
+    let risky = || json!({"workflow": [{"id": "a", "tool": "u:echo", "approval": true}]});
+    // Nobody else is there: it goes on here.
+    let asked = desk.call("execute_dag", risky());
+    let id = asked["workflow_id"].as_str().unwrap();
+    let (code, told, err) = ran(&desk, &["runs", "approve", id, "--json"]);
+    assert_eq!((code, &told["status"]), (0, &json!("completed")), "{err}");
+    // The server lives: it goes on there, and the command waits for it.
+    let mut command = desk.command();
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut talk = Talk::start(child.stderr(Stdio::null()).spawn().unwrap());
+    let asked = talk.call("execute_dag", &risky())["structuredContent"].clone();
+    let id = asked["workflow_id"].as_str().unwrap();
+    let (code, told, err) = ran(&desk, &["runs", "approve", id, "--json"]);
+    assert_eq!((code, &told["status"]), (0, &json!("completed")), "{err}");
+    assert!(driven_by(&desk, id).contains(&talk.id().to_string()));
+    // A no ends it at once, and is what was wanted.
+    let asked = talk.call("execute_dag", &risky())["structuredContent"].clone();
+    let id = asked["workflow_id"].as_str().unwrap();
+    let (code, told, err) = ran(&desk, &["runs", "reject", id, "--json"]);
+    assert_eq!((code, &told["status"]), (0, &json!("rejected")), "{err}");
+    talk.close();
+    let asked = desk.call("execute_dag", risky());
+    let id = asked["workflow_id"].as_str().unwrap();
+    let (code, told, err) = ran(&desk, &["runs", "approve", id, "--no-wait", "--json"]);
+    assert_eq!((code, &told["status"]), (0, &json!("answered")), "{err}");
+}
+
+#[test]
+fn what_expired_is_called_so_everywhere_and_rates_outlive_the_server() {
+    let mut desk = Desk::new(Over::Stdio);
+    let config = desk.file("tramline.yaml");
+    let written = "control: { ttl: 50ms, commands_per_minute: 2 }\n";
+    std::fs::write(&config, written).unwrap();
+    desk.flags = vec!["--config".into(), config.display().to_string()];
+    let first = desk.call("execute_dag", layered(two()));
+    assert!(first["expires_at"].is_string(), "{first}");
+    let id = first["workflow_id"].as_str().unwrap();
+    let go = json!({"workflow_id": id});
+    let late = loop {
+        let late = desk.call("continue", go.clone());
+        if late["error"]["data"]["name"] != "RATE_LIMITED" {
+            break late;
+        }
+    };
+    assert_eq!(late["error"]["data"]["status"], "expired", "{late}");
+    let (_, shown, _) = ran(&desk, &["runs", "show", id, "--json"]);
+    assert_eq!(shown["status"], "expired");
+    let (_, listed, _) = ran(&desk, &["runs", "--status", "expired", "--json"]);
+    assert_eq!(listed["runs"][0]["run_id"], id, "{listed}");
+    let limited = [(); 3].map(|()| desk.call("continue", go.clone()));
+    assert_eq!(
+        limited[2]["error"]["data"]["name"], "RATE_LIMITED",
+        "{limited:?}"
+    );
 }
