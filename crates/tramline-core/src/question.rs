@@ -12,10 +12,12 @@ mod call;
 mod change;
 mod context;
 mod lines;
+mod planned;
 
-pub use call::{Extent, annotated, at, fixed_fields, is_editable};
+pub use call::{Extent, annotated, at, bounded, fixed_fields, is_editable};
 pub use change::FileChange;
 pub use lines::lines;
+pub use planned::planned;
 
 /// A question in a sentence.
 pub fn says(graph: &Graph, pause: &Pause) -> String {

@@ -9,8 +9,10 @@ use tramline_core::graph::Patch;
 use tramline_core::ids::{Checkpoint, RunId, Seq};
 use tramline_core::journal::{Entry, Event, Pause};
 use tramline_core::picture::Drawing;
+use tramline_core::question;
 use tramline_core::walked::Walked;
-use tramline_engine::{Loaded, Owner};
+use tramline_core::workflow::Action;
+use tramline_engine::{Engine, Loaded, Owner};
 
 pub(crate) async fn walk(
     State(desk): State<Desk>,
@@ -69,7 +71,7 @@ pub(crate) async fn amendments(
             | Event::Finished { .. } => None,
         });
     let made = made.enumerate().map(|(number, (entry, patch, by))| {
-        let mut told = added(number + 1, patch);
+        let mut told = added(&desk.engine, number + 1, patch);
         told["seq"] = json!(entry.seq);
         told["at_ms"] = json!(entry.at_ms);
         told["by"] = json!(by);
@@ -91,12 +93,20 @@ pub(crate) async fn amendments(
 }
 
 /// What a patch adds. It never takes anything away.
-fn added(number: usize, patch: &Patch) -> Told {
+fn added(engine: &Engine, number: usize, patch: &Patch) -> Told {
     let ids: Vec<_> = patch.nodes.iter().map(|node| &node.id).collect();
     let edges = patch.edges.iter().map(|edge| [&edge.from, &edge.to]);
+    let calls = patch.nodes.iter().filter_map(|node| {
+        let known = match &node.action {
+            Action::Call { tool, .. } => engine.tools().known(tool),
+            _ => None,
+        };
+        question::planned(node, known.map(|tool| tool.hints.into()))
+    });
     json!({
         "patch": number,
         "added": ids,
+        "calls": calls.map(|call| plain(&call)).collect::<Vec<_>>(),
         "edges": edges.collect::<Vec<_>>(),
         "removed": [],
         "changed": [],

@@ -97,6 +97,7 @@ export const api = {
   imported: (file: string) => ask<{ run_id: string; status: string }>("POST", "/api/runs/import", file),
 
   approvals: () => ask<{ approvals: T.Question[]; more: boolean }>("GET", "/api/approvals"),
-  answer: (checkpoint: string, given: { answer: string; why?: string; by?: string; output?: T.Json; budget?: T.Json }) =>
+  approval: (checkpoint: string) => ask<T.Question>("GET", `/api/approvals/${enc(checkpoint)}`),
+  answer: (checkpoint: string, given: { answer: string; why?: string; by?: string; output?: T.Json; budget?: T.Json; arguments?: T.Json }) =>
     ask<T.Run>("POST", `/api/approvals/${enc(checkpoint)}`, given),
 };

@@ -104,7 +104,27 @@ export type Question = {
   run_id?: string;
   workflow?: string;
   waits_since_ms?: number;
+  call?: ProposedCall;
+  requested?: { workflow: string; by: string; session_id?: string; owner?: string; intent?: string; parent_run_id?: string };
+  done?: { steps: number; calls: number; latest: { node: string; tool: string; arguments: string; status: string }[] };
   [key: string]: Json | undefined;
+};
+
+/** The call that waits for an answer, as it will be made. */
+export type ProposedCall = {
+  tool: string;
+  server: string;
+  name: string;
+  arguments?: Json;
+  /** In place of arguments: a batch of calls, one for each item. */
+  items?: { count: number; recorded: number; calls: Json[] };
+  annotations?: { [hint: string]: boolean };
+  /** The places of values that are shown only in part. */
+  cut?: string[];
+  editable: boolean;
+  /** The places of values that hold a secret. */
+  fixed?: string[];
+  file?: { path: string; change: string; from?: string; diff?: string; note?: string; cut?: boolean };
 };
 
 /** `when` is JSONata as text, or a JSON Logic rule. */
@@ -227,8 +247,11 @@ export type Walk = {
   slots: Json;
 };
 
+/** The call that a node of a changed plan makes; expressions stand there as they are written. */
+export type PlannedCall = { node: string; tool: string; server: string; name: string; arguments: Json; computed: boolean; asks: boolean; annotations?: { [hint: string]: boolean } };
+
 export type Amendments = {
-  amendments: { seq: number; by: string; added: string[]; removed?: string[]; changed?: string[] }[];
+  amendments: { seq: number; by: string; added: string[]; removed?: string[]; changed?: string[]; calls?: PlannedCall[] }[];
   /** The change that a question waits for. */
   proposed?: { checkpoint_id: string; seq: number; [key: string]: Json };
 };

@@ -4,12 +4,19 @@ import type { Json, Question } from "../api/types";
 export type Draft = { why: string; by: string; output: string; budget: { [field: string]: string } };
 
 export const WORDS: { [answer: string]: { word: string; means: string } } = {
-  proceed: { word: "Go on", means: "It is done as planned." },
-  reject: { word: "Refuse", means: "The run ends as rejected; nothing further is done." },
+  proceed: { word: "Proceed", means: "It is done as planned." },
+  approve: { word: "Approve", means: "The call is made as it is shown." },
+  reject: { word: "Reject", means: "The run ends as rejected; nothing further is done." },
   retry: { word: "Try again", means: "The call is made once more." },
   skip: { word: "Skip", means: "The call is not made; the output below is taken for its own." },
   extend: { word: "Allow more", means: "The budget grows by what is given below." },
 };
+
+/** The words for an answer: a yes to a call is an approval. */
+export function words(answer: string, question: Question): { word: string; means: string } {
+  const approves = answer === "proceed" && (question["kind"] === "approval" || question["kind"] === "effect");
+  return WORDS[approves ? "approve" : answer] ?? { word: answer, means: "" };
+}
 
 /** What a budget counts, with its words. */
 export const BUDGET: { [field: string]: string } = { calls: "calls", active_ms: "milliseconds at work", bytes: "bytes of journal", tokens: "tokens" };
@@ -22,7 +29,7 @@ export function draft(question: Question): Draft {
   return { why: "", by: "", output: "null", budget: spent ? { [spent]: again } : {} };
 }
 
-export type Given = { answer: string; why?: string; by?: string; output?: Json; budget?: Json };
+export type Given = { answer: string; why?: string; by?: string; output?: Json; budget?: Json; arguments?: Json };
 
 /** The answer as it is sent; what is no JSON or no number is said to be so. */
 export function given(answer: string, from: Draft): Given | { wrong: string } {

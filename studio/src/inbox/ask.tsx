@@ -3,16 +3,24 @@ import { useId, useState } from "react";
 import { api } from "../api/client";
 import type { Question } from "../api/types";
 import { Trouble } from "../shell/load";
-import { BUDGET, draft, given, WORDS } from "./answer";
+import { BUDGET, draft, given, words } from "./answer";
+import { CallView } from "./call-view";
+import { EditArguments, useEditing } from "./edit-arguments";
 
 export function Ask({ question, onAnswered }: { question: Question; onAnswered: () => void }) {
   const [said, setSaid] = useState(() => draft(question));
   const [wrong, setWrong] = useState<Error>();
   const [busy, setBusy] = useState(false);
   const id = useId();
+  const editing = useEditing(question);
   const say = async (answer: string) => {
     const sent = given(answer, said);
     if ("wrong" in sent) return setWrong(new Error(sent.wrong));
+    if (answer === "proceed" && editing.open) {
+      const typed = editing.typed();
+      if ("wrong" in typed) return setWrong(new Error(typed.wrong));
+      sent.arguments = typed.arguments;
+    }
     setBusy(true);
     try {
       await api.answer(question.checkpoint_id, sent);
@@ -26,6 +34,8 @@ export function Ask({ question, onAnswered }: { question: Question; onAnswered: 
   return (
     <div className="ask" data-checkpoint={question.checkpoint_id}>
       <p>{question.message ?? "The run waits."}</p>
+      <CallView question={question} />
+      <EditArguments editing={editing} />
       <div className="row">
         <label>
           Why
@@ -51,10 +61,15 @@ export function Ask({ question, onAnswered }: { question: Question; onAnswered: 
         ))}
       <div className="row" role="group" aria-label="Answers">
         {question.options.map((option) => (
-          <button key={option} type="button" data-answer={option} disabled={busy} title={WORDS[option]?.means} className={option === "proceed" ? "go" : option === "reject" ? "stop" : undefined} onClick={() => void say(option)}>
-            {WORDS[option]?.word ?? option}
+          <button key={option} type="button" data-answer={option} disabled={busy} title={words(option, question).means} className={option === "proceed" ? "go" : option === "reject" ? "stop" : undefined} onClick={() => void say(option)}>
+            {option === "proceed" && editing.open ? "Approve with these arguments" : words(option, question).word}
           </button>
         ))}
+        {question.call?.editable && (
+          <button type="button" aria-expanded={editing.open} disabled={busy} onClick={() => void editing.toggle().catch((caught: unknown) => setWrong(caught as Error))}>
+            {editing.open ? "Do not edit" : "Edit arguments"}
+          </button>
+        )}
       </div>
       {wrong && <Trouble wrong={wrong} />}
     </div>

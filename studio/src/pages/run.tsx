@@ -3,6 +3,7 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 import { api } from "../api/client";
 import type { Breakpoint, Run } from "../api/types";
 import { GraphView } from "../graph/view";
+import { CallView } from "../inbox/call-view";
 import { Link, to, useRouter } from "../router";
 import { ReplanPage } from "../replan/view";
 import { BreakForm, Debugger, isOver } from "../run/debugger";
@@ -106,7 +107,15 @@ function Shown({ live, run, step }: { live: Live; run: Run; step?: number }) {
           {step !== undefined && (!picked || picked === at) ? (
             <Inspector run={id} step={step} fresh={row && isOpen(row) ? Math.floor(live.stood.at_ms / AGAIN_MS) : (row?.[2] ?? 0)} onSeq={onSeq} />
           ) : (
-            node && <NodeFacts node={node} />
+            node && (
+              <NodeFacts node={node}>
+                {run.questions
+                  .filter((question) => question.node === node.id)
+                  .map((question) => (
+                    <CallView key={question.checkpoint_id} question={question} />
+                  ))}
+              </NodeFacts>
+            )
           )}
           {node && !isOver(status) && <BreakForm key={node.id} node={node.id} breakpoints={breaks.all} onChange={breaks.set} />}
           <Outcome run={run} open={!node && step === undefined} />

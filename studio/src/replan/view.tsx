@@ -9,6 +9,7 @@ import { StatusWord } from "../run/status";
 import { Show, useLoad } from "../shell/load";
 import { count } from "../shell/words";
 import { changeOf, isChange, type Change } from "./change";
+import { PlannedCalls } from "./planned";
 
 export function ReplanPage({ run, onAnswered }: { run: Run; onAnswered: () => void }) {
   return (
@@ -43,6 +44,7 @@ function Replan({ run, onAnswered }: { run: Run; onAnswered: () => void }) {
               ))}
             </div>
             <OneChange run={run} seq={amendments.amendments[at]?.seq} />
+            <PlannedCalls calls={amendments.amendments[at]?.calls ?? []} />
             {run.questions.map((question) => (
               <section key={question.checkpoint_id} className="question" aria-label="Question">
                 <Ask question={question} onAnswered={onAnswered} />

@@ -17,6 +17,8 @@ const UNRULY = join(dirname(BINARY), "unruly");
 export type Studio = {
   /** Where the page is. */
   url: string;
+  /** What the operator's own address ends with: whoever opens it answers as a person. */
+  key: string;
   /** The folder with the copies of the documents. */
   folder: string;
   /** One request of the API. */
@@ -41,7 +43,7 @@ export async function studio(documents: string[], token?: string): Promise<Studi
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, RUST_BACKTRACE: "0", UNRULY, ...(token ? { TRAMLINE_TOKEN: token } : {}) },
   });
-  const url = await address(child);
+  const { url, key } = await address(child);
   const ask = async <R,>(method: string, path: string, body?: Json): Promise<R> => {
     const headers = { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) };
     const reply = await fetch(new URL(path, url), { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
@@ -50,6 +52,7 @@ export async function studio(documents: string[], token?: string): Promise<Studi
   };
   return {
     url,
+    key,
     folder,
     ask,
     start: async (tool, given) => (await ask<{ run_id: string }>("POST", `/api/tools/${tool}/runs`, given)).run_id,
@@ -66,7 +69,7 @@ export async function studio(documents: string[], token?: string): Promise<Studi
 }
 
 /** Where it says that it serves. */
-function address(child: ChildProcess): Promise<string> {
+function address(child: ChildProcess): Promise<{ url: string; key: string }> {
   const said: string[] = [];
   return new Promise((done, failed) => {
     const give = (why: string) => failed(new Error(`${BINARY}: ${why}\n${said.join("\n")}`));
@@ -80,7 +83,7 @@ function address(child: ChildProcess): Promise<string> {
         const found = /http:\/\/[\w.:[\]]+\/studio/.exec(line);
         if (!found) return;
         clearTimeout(timer);
-        done(found[0]);
+        done({ url: found[0], key: /#token=\w+/.exec(line)?.[0] ?? "" });
       });
     }
   });

@@ -89,11 +89,41 @@ test("the inbox shows a question as it comes and takes the answer", async () => 
   await card.waitFor();
   expect(await barriers(page)).toEqual([]);
   await card.getByLabel("Why").fill("agreed");
-  await card.getByRole("button", { name: "Go on" }).click();
+  await card.getByRole("button", { name: "Approve" }).click();
   await card.waitFor({ state: "detached" });
   await tram.until(run, "completed");
   expect(readFileSync(join(tram.folder, "note.txt"), "utf8")).toBe("Leave at nine.\n");
   expect(errors).toEqual([]);
+  await page.context().close();
+});
+
+test("the inbox shows the call with its difference, and takes edited arguments", async () => {
+  writeFileSync(join(tram.folder, "edited.txt"), "Leave at eight.\n");
+  const run = await tram.start("write_note", { input: { path: "edited.txt", text: "Leave at nine." } });
+  // Only a person edits: the operator's own address says that it is one.
+  const { page, errors } = await open(browser, `${tram.url}/inbox${tram.key}`);
+  const card = page.locator(".cards > li", { hasText: "edited.txt" });
+  await card.waitFor();
+  await card.getByText("on server builtin").waitFor();
+  await card.locator(".tag", { hasText: /^destructive$/ }).waitFor();
+  expect(await card.getByRole("group", { name: "Difference of edited.txt" }).textContent()).toContain("Leave at eight.");
+  await card.locator('.diff-line[data-kind="gone"]', { hasText: "eight" }).waitFor();
+  await card.locator('.diff-line[data-kind="new"]', { hasText: "nine" }).waitFor();
+  await card.getByText("Wanted by write_note").waitFor();
+  await card.getByRole("button", { name: "Edit arguments" }).click();
+  const typed = card.getByLabel("Arguments (JSON)");
+  expect(await barriers(page)).toEqual([]);
+  await typed.fill(JSON.stringify({ path: 7 }));
+  await card.getByRole("button", { name: "Approve with these arguments" }).click();
+  await card.getByText("do not fit builtin:write-file").waitFor();
+  await typed.fill(JSON.stringify({ path: "edited.txt", content: "Leave at ten.\n" }));
+  await card.getByRole("button", { name: "Approve with these arguments" }).click();
+  await card.waitFor({ state: "detached" });
+  await tram.until(run, "completed");
+  expect(readFileSync(join(tram.folder, "edited.txt"), "utf8")).toBe("Leave at ten.\n");
+  const trace = await tram.ask<{ pauses: { edited_arguments?: { content: string } }[] }>("GET", `/api/runs/${run}/trace`);
+  expect(trace.pauses[0]?.edited_arguments?.content).toBe("Leave at ten.\n");
+  expect(errors.filter((error) => !error.includes("400"))).toEqual([]);
   await page.context().close();
 });
 

@@ -92,8 +92,13 @@ test("a question is answered on the run's page", async () => {
   const { page } = await opened(run);
   await status(page, "write", "waiting");
   const question = page.getByRole("region", { name: "Question" });
+  await question.getByRole("region", { name: "The call" }).getByText("write-file").waitFor();
+  expect(await question.getByRole("group", { name: "Arguments" }).textContent()).toContain("Ann");
+  // The inspector shows the same for the node that waits.
+  await page.locator('[data-node="write"]').click();
+  await page.getByRole("article", { name: "Node write" }).getByRole("region", { name: "The call" }).waitFor();
   await question.getByLabel("Why").fill("known customer");
-  await question.getByRole("button", { name: "Go on" }).click();
+  await question.getByRole("button", { name: "Approve" }).click();
   await said(page, "completed");
   await status(page, "write", "succeeded");
   await page.context().close();

@@ -61,9 +61,12 @@ test("a plan that an agent changed is shown as a difference and agreed to", asyn
   await page.locator('[data-node="third"][data-mark="added"]').waitFor();
   await page.getByText("1 node added: third").waitFor();
   await page.getByText("waits for an answer").waitFor();
+  const planned = page.getByRole("region", { name: "The call of third" });
+  await planned.getByText("list-directory").waitFor();
+  expect(await planned.getByRole("group", { name: "Arguments of third" }).textContent()).toContain("examples/graphs");
   expect(await page.locator('[data-node="first"][data-mark]').count()).toBe(0);
   expect(await barriers(page)).toEqual([]);
-  await page.getByRole("button", { name: "Go on" }).click();
+  await page.getByRole("button", { name: "Proceed" }).click();
   await expect.poll(async () => (await tram.ask<{ steps: number }>("GET", `/api/runs/${run}`)).steps, { timeout: 15_000 }).toBeGreaterThan(2);
   expect(errors).toEqual([]);
   await page.context().close();

@@ -7,6 +7,7 @@
 )]
 
 mod llm;
+mod preview;
 mod relocate;
 mod shell;
 

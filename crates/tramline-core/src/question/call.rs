@@ -64,6 +64,11 @@ pub(super) fn value(pause: &Pause, call: &ProposedCall, extent: Extent) -> Value
     told.into()
 }
 
+/// A value cut to what is shown.
+pub fn bounded(value: &Value, extent: Extent) -> Value {
+    Shown::new(extent).of(value, "")
+}
+
 /// Whether a person may change the arguments of the call before they agree to it.
 pub fn is_editable(pause: &Pause) -> bool {
     match pause {

@@ -171,3 +171,43 @@ async fn every_request_that_changes_something_is_noted_before_its_reply() {
     asked(&routes, "/api/runs", None, ann).await;
     assert_eq!(engine.notes(0, None).await.unwrap().len(), before);
 }
+
+#[tokio::test]
+async fn a_question_shows_its_call_and_a_person_can_edit_it() {
+    let engine = strict();
+    let routes = api(&engine);
+    let (run, point) = waiting(&engine, Some("ann")).await;
+    // The first question is the policy's, about the first of the two calls.
+    let path = format!("/api/approvals/{point}");
+    let person =
+        |method, path, body| by_person(&routes, (method, path), body, AnswerChannel::Studio);
+    let (_, listed) = person("GET", "/api/approvals", json!(null)).await;
+    let call = &listed["approvals"][0]["call"];
+    assert_eq!(call["tool"], "t:look");
+    assert_eq!(
+        (&call["server"], &call["name"]),
+        (&json!("t"), &json!("look"))
+    );
+    assert_eq!(call["arguments"], json!({}));
+    assert_eq!(call["annotations"], json!({"readOnlyHint": true}));
+    assert_eq!(call["editable"], json!(true));
+    assert_eq!(listed["approvals"][0]["requested"]["workflow"], "order");
+    assert_eq!(listed["approvals"][0]["requested"]["owner"], "ann");
+    assert_eq!(listed["approvals"][0]["done"]["calls"], 0);
+    let (_, one) = person("GET", &path, json!(null)).await;
+    assert_eq!(one["call"]["arguments"], json!({}));
+    // A caller with the run's own token cannot edit, a person can.
+    let edit = json!({"answer": "proceed", "arguments": {"more": 1}});
+    let ann = Owner(Some("ann".into()));
+    let (status, told) = asked(&routes, &path, Some(edit.clone()), ann).await;
+    assert_eq!(status, StatusCode::FORBIDDEN, "{told}");
+    let wrong = json!({"answer": "reject", "arguments": {}});
+    let (status, _) = person("POST", &path, wrong).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    let (status, told) = person("POST", &path, edit).await;
+    assert_eq!(status, StatusCode::OK, "{told}");
+    let loaded = engine.load(&run.parse().unwrap()).await.unwrap();
+    let trace = tramline_core::trace::Trace::of(&loaded.run.id, &loaded.run.graph, &loaded.entries);
+    let edited = trace.pauses[0].edited_arguments.as_ref().unwrap();
+    assert_eq!(edited.to_json(), r#"{"more":1}"#);
+}

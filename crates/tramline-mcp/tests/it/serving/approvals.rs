@@ -56,6 +56,37 @@ async fn an_approval_is_asked_for_and_the_same_run_goes_on() {
 }
 
 #[tokio::test]
+async fn the_form_shows_the_call_and_takes_other_arguments() {
+    for era in ERAS {
+        let engine = process(&MemoryStore::default());
+        let server = over(engine.clone(), &[Toolset::Graphs], asking());
+        let mut client = connect_with(&server, era, forms()).await;
+        let edited = json!({"decision": "approve", "arguments": "{\"a\": 2}"});
+        client.will_say(filled(edited));
+        let result = client.call("act", json!({"a": 1})).await;
+        assert_eq!(structured(&result), &json!({"a": 2}), "{era:?}");
+        let ElicitRequestParams::FormElicitationParams {
+            message,
+            requested_schema,
+            ..
+        } = client.asked().await
+        else {
+            panic!("no form");
+        };
+        for part in [
+            "tool: t:work (server t)",
+            "a: 1",
+            "annotations:",
+            "done so far",
+        ] {
+            assert!(message.contains(part), "{part}: {message}");
+        }
+        let schema = serde_json::to_value(&requested_schema).unwrap();
+        assert_eq!(schema["properties"]["arguments"]["default"], "{\"a\":1}");
+    }
+}
+
+#[tokio::test]
 async fn a_no_ends_the_run_and_closing_the_form_does_not() {
     for era in ERAS {
         let server = over(

@@ -1,0 +1,47 @@
+// Arguments that a person changes before they approve a call.
+import { useId, useState } from "react";
+import { api } from "../api/client";
+import type { Json, ProposedCall, Question } from "../api/types";
+import { edited, editText } from "./call";
+
+export type Editing = {
+  open: boolean;
+  text: string;
+  call?: ProposedCall;
+  setText: (text: string) => void;
+  toggle: () => Promise<void>;
+  typed: () => { arguments: Json } | { wrong: string };
+};
+
+/** The state of an edit. Arguments that are shown in part are fetched whole first. */
+export function useEditing(question: Question): Editing {
+  const [open, setOpen] = useState(false);
+  const [text, setText] = useState("");
+  const [call, setCall] = useState<ProposedCall>();
+  const toggle = async () => {
+    if (open) return setOpen(false);
+    const whole = (await api.approval(question.checkpoint_id)).call;
+    if (!whole) return;
+    setCall(whole);
+    setText(editText(whole));
+    setOpen(true);
+  };
+  const typed = () => (call ? edited(text, call) : { wrong: "the arguments are not loaded yet" });
+  return { open, text, call, setText, toggle, typed };
+}
+
+export function EditArguments({ editing }: { editing: Editing }) {
+  const id = useId();
+  if (!editing.open) return null;
+  const rows = Math.min(20, editing.text.split("\n").length + 1);
+  return (
+    <div className="field">
+      <label htmlFor={id}>Arguments (JSON)</label>
+      <textarea id={id} rows={rows} value={editing.text} onChange={(event) => editing.setText(event.target.value)} spellCheck={false} />
+      <p className="quiet">
+        They are checked against the tool's schema, and kept with who changed them.
+        {editing.call?.fixed && ` These hold secrets and stay as they are: ${editing.call.fixed.join(", ")}.`}
+      </p>
+    </div>
+  );
+}
