@@ -165,12 +165,17 @@ pub(crate) struct Forked {
 pub(crate) async fn fork(
     State(desk): State<Desk>,
     Extension(owner): Extension<Owner>,
+    person: Option<Extension<Respondent>>,
     Path(run): Path<String>,
     Traced(upstream): Traced,
     Body(given): Body<Forked>,
 ) -> Result<(StatusCode, Json<Told>), Wrong> {
     let run: RunId = run.parse()?;
     told::load(&desk.engine, &owner, &run).await?;
+    if given.repeat_effects {
+        let by = answers::respondent(&owner, None, person);
+        desk.engine.may_repeat_effects(&by)?;
+    }
     let branch = Branch {
         at: match given.step {
             0 => At::Event(1),

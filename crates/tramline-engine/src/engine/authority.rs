@@ -201,6 +201,17 @@ impl Engine {
         Ok(self.store().get(RULES, TERMINAL).await?.is_some())
     }
 
+    /// Refuses to repeat the calls of another run unasked to those who could not answer the question
+    /// that is left out.
+    pub fn may_repeat_effects(&self, by: &Respondent) -> Result<(), Fault> {
+        let agents = self.0.options.approvals.agents;
+        let ruled = may_answer(Reason::Effect, by.channel, agents, by.shows_forms);
+        ruled.map_err(|refusal| {
+            let says = refusal.says();
+            Fault::Refused(format!("calls are not repeated unasked here: {says}"))
+        })
+    }
+
     /// Why a question may not be answered by this respondent, before it is answered; nothing if it
     /// may.
     pub fn may_not_answer(

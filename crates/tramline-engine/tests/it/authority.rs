@@ -451,3 +451,26 @@ async fn every_answer_is_in_the_audit_whichever_door_forgot_to_note_it() {
     );
     assert_eq!(notes[1]["decisions"][0]["arguments"]["task"], "x");
 }
+
+#[tokio::test]
+async fn who_may_not_answer_for_a_repeated_call_does_not_leave_the_question_out() {
+    for (agents, allowed) in [
+        (AgentAnswers::None, false),
+        (AgentAnswers::Relay, true),
+        (AgentAnswers::All, true),
+    ] {
+        let options = Options {
+            approvals: Approvals {
+                agents,
+                ..Approvals::default()
+            },
+            ..Options::default()
+        };
+        let engine = engine(&tools(), options);
+        for channel in AnswerChannel::ALL {
+            let ruled = engine.may_repeat_effects(&by(channel));
+            let expected = allowed || !channel.is_relayed();
+            assert_eq!(ruled.is_ok(), expected, "{agents:?} {channel:?}");
+        }
+    }
+}

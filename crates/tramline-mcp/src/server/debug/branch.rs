@@ -21,7 +21,10 @@ pub(super) async fn fork(means: Means, arguments: Value) -> CallToolResult {
 async fn branch_off(means: &Means, id: &RunId, arguments: &Value) -> Result<Value, Fault> {
     let repeat = arguments.get("repeat_effects").and_then(Value::as_bool);
     let effects = match repeat {
-        Some(true) => Effects::Repeat,
+        Some(true) => {
+            means.engine.may_repeat_effects(&means.respondent())?;
+            Effects::Repeat
+        }
         Some(false) | None => Effects::Ask,
     };
     let branch = Branch {
