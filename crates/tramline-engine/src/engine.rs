@@ -72,7 +72,7 @@ pub use load::{Begun, Loaded};
 pub use options::{Options, Scratch};
 pub(crate) use pinned::Permit;
 pub use pinned::{Pins, in_conversation};
-pub use port::PORT_BYTES_MAX;
+pub use port::{PORT_BYTES_MAX, Unreadable};
 pub use quota::Quota;
 pub use retention::{Pruned, Retention};
 pub use start::{Owner, Start};

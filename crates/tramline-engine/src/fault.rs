@@ -67,7 +67,10 @@ pub enum Fault {
     #[error("what is to be written down is too large: {0}")]
     TooLarge(#[from] TooLarge),
     /// The journal cannot be read.
-    #[error("the journal of {run} is damaged: {message}; `tramline runs rm` removes it")]
+    #[error(
+        "the journal of {run} is damaged: {message}; `tramline runs export {run} --out FILE` writes \
+         down what can be read of it"
+    )]
     Damaged {
         /// Which run.
         run: RunId,

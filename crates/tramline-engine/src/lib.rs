@@ -32,7 +32,7 @@ pub use drive::Ended;
 pub use engine::{
     Approvals, At, Begun, Branch, Branched, Effects, Engine, Follow, Guide, Handle, Loaded,
     Options, Owner, PORT_BYTES_MAX, PersonNeeded, Pins, Pruned, Quota, Respondent, Retention, Said,
-    Scratch, Start, ToolCall, Went, in_conversation, over, stale,
+    Scratch, Start, ToolCall, Unreadable, Went, in_conversation, over, stale,
 };
 pub use fault::Fault;
 pub use ledger::status;

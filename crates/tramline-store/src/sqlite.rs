@@ -190,6 +190,13 @@ impl Store for Sqlite {
             .await
     }
 
+    async fn salvage(&self, run: &RunId) -> Result<Vec<Chunk>, StoreFault> {
+        let run = run.clone();
+        self.desks
+            .read(move |conn| journal::salvage(conn, &run))
+            .await
+    }
+
     async fn runs(&self, filter: RunFilter) -> Result<Page, StoreFault> {
         let owners = Arc::clone(&self.owners);
         self.desks

@@ -5,16 +5,16 @@
 
 mod discreet;
 
-use super::{Begun, Engine, Owner};
+use super::{Engine, Owner};
 use crate::clock;
 use crate::fault::Fault;
 use crate::ledger;
-use crate::seams::{Append, AppendError, Head, Hold, Status};
+use crate::seams::{Append, AppendError, Chunk, Head, Hold, Status};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tramline_core::Value;
-use tramline_core::ids::RunId;
-use tramline_core::journal::{Entry, Event, Outcome};
+use tramline_core::ids::{RunId, Seq};
+use tramline_core::journal::{self, Entry, Event, Outcome};
 use tramline_core::navigate::Walk;
 use tramline_core::sop::Sop;
 
@@ -40,13 +40,92 @@ struct File {
     exported_ms: i64,
     /// The journal: when, and what.
     journal: Vec<(i64, Event)>,
+    /// The events that could not be read, of a journal that is damaged. Those after them are told
+    /// all the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unreadable: Vec<Unreadable>,
+}
+
+/// An event that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unreadable {
+    /// Its place in the journal.
+    pub seq: Seq,
+    /// What is wrong with it.
+    pub why: String,
 }
 
 impl Engine {
     /// A run as one file of JSON: its journal after a head, redacted as it is kept.
     pub async fn export(&self, id: &RunId) -> Result<Vec<u8>, Fault> {
-        let Begun { guided, .. } = self.begun(id).await?;
         let entries = self.entries(id).await?;
+        self.written(id, entries, Vec::new()).await
+    }
+
+    /// What can be read of a run as such a file, with the events that cannot be read by their
+    /// places. A run that is not damaged is the same as by [`export`](Engine::export).
+    pub async fn export_readable(&self, id: &RunId) -> Result<(Vec<u8>, Vec<Unreadable>), Fault> {
+        let chunks = self.0.store.salvage(id).await?;
+        let last = self.0.store.row(id).await?.map(|row| row.last);
+        let last = last.ok_or_else(|| Fault::NotFound(id.clone()))?;
+        let (entries, unreadable) = self.readable(id, &chunks, last).await;
+        let file = self.written(id, entries, unreadable.clone()).await?;
+        Ok((file, unreadable))
+    }
+
+    /// The events that can be read of some chunks, and the places up to `last` of those that cannot.
+    async fn readable(
+        &self,
+        id: &RunId,
+        chunks: &[Chunk],
+        last: Seq,
+    ) -> (Vec<Entry>, Vec<Unreadable>) {
+        let (mut entries, mut unreadable) = (Vec::new(), Vec::new());
+        let mut next = 1;
+        let lost = |from: Seq, to: Seq| {
+            (from..to).map(|seq| Unreadable {
+                seq,
+                why: "it is missing, or not as it was written".to_owned(),
+            })
+        };
+        for chunk in chunks {
+            unreadable.extend(lost(next, chunk.first));
+            let lines = chunk.body.split(|&byte| byte == b'\n');
+            let lines = lines.filter(|line| !line.is_empty());
+            for (line, seq) in lines.zip(chunk.first..) {
+                match self.event(id, seq, line).await {
+                    Ok(entry) => entries.push(entry),
+                    Err(why) => unreadable.push(Unreadable { seq, why }),
+                }
+            }
+            next = next.max(chunk.last + 1);
+        }
+        unreadable.extend(lost(next, last + 1));
+        (entries, unreadable)
+    }
+
+    /// One event, with the documents that it refers to, or why it cannot be read.
+    async fn event(&self, id: &RunId, seq: Seq, line: &[u8]) -> Result<Entry, String> {
+        if seq == 1
+            && let Some((at_ms, beginning)) = journal::decode_beginning(line)
+        {
+            let event = self.0.whole(id, beginning).await;
+            let event = event.map_err(|fault| fault.to_string())?;
+            return Ok(Entry { seq, at_ms, event });
+        }
+        let read = journal::decode(seq, line).map_err(|error| error.message)?;
+        let first = read.into_iter().next();
+        first.ok_or_else(|| "it is empty".to_owned())
+    }
+
+    async fn written(
+        &self,
+        id: &RunId,
+        entries: Vec<Entry>,
+        unreadable: Vec<Unreadable>,
+    ) -> Result<Vec<u8>, Fault> {
+        let first = entries.first().map(|entry| &entry.event);
+        let guided = matches!(first, Some(Event::Guided(_)));
         let file = File {
             tramline_run: VERSION,
             run_id: id.to_string(),
@@ -56,6 +135,7 @@ impl Engine {
                 .into_iter()
                 .map(|entry| (entry.at_ms, entry.event))
                 .collect(),
+            unreadable,
         };
         let text = serde_json::to_string(&file).unwrap_or_default();
         // What became a secret after it was written down is one all the same.

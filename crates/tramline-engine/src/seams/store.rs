@@ -39,6 +39,12 @@ pub trait Store: Send + Sync + 'static {
     /// against its digest.
     async fn document(&self, digest: &ContentDigest) -> Result<Option<Vec<u8>>, StoreFault>;
 
+    /// What can still be read of a run whose journal is damaged: its whole chunks, in order. There
+    /// may be gaps between them.
+    async fn salvage(&self, run: &RunId) -> Result<Vec<Chunk>, StoreFault> {
+        self.read(run, 0).await
+    }
+
     /// The runs that fit the filter, newest first.
     async fn runs(&self, filter: RunFilter) -> Result<Page, StoreFault>;
 

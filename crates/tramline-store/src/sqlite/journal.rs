@@ -210,6 +210,27 @@ pub(super) fn read(conn: &Connection, run: &RunId, after: Seq) -> Result<Vec<Chu
     Ok(chunks)
 }
 
+/// The chunks of a journal that are as they were written, whatever lies between them.
+pub(super) fn salvage(conn: &Connection, run: &RunId) -> Result<Vec<Chunk>, Trouble> {
+    let Some(journal) = journal(conn, run)? else {
+        return Ok(Vec::new());
+    };
+    let mut all = conn.prepare_cached(
+        "SELECT first, last, sum, body FROM chunks WHERE journal = ?1 ORDER BY id",
+    )?;
+    let rows = all.query_map([journal.key], |row| {
+        let (first, last): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let body: Vec<u8> = row.get(3)?;
+        let whole = crc32fast::hash(&body) == row.get::<_, u32>(2)?;
+        let (first, last) = (first as Seq, last as Seq);
+        Ok(whole.then_some(Chunk { first, last, body }))
+    })?;
+    // A row that cannot even be read is passed over like one that is not as it was written.
+    let mut chunks: Vec<Chunk> = rows.filter_map(Result::ok).flatten().collect();
+    chunks.sort_by_key(|chunk| chunk.first);
+    Ok(chunks)
+}
+
 /// The chunk under an id and the id before it, if it is the one that ends at `last`, and whole.
 fn link(
     links: &mut CachedStatement<'_>,
@@ -298,6 +319,7 @@ fn journal(conn: &Connection, run: &RunId) -> Result<Option<Journal>, Trouble> {
 
 fn missing(run: &RunId, seq: Seq) -> Trouble {
     Trouble::Damage(format!(
-        "event {seq} of {run} is missing or not as it was written"
+        "event {seq} of {run} is missing or not as it was written (`tramline runs export {run} --out \
+         FILE` writes down what can be read of that run)"
     ))
 }

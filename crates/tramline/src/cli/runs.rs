@@ -13,6 +13,7 @@ mod after;
 mod answer;
 mod compare;
 mod decide;
+mod export;
 mod fork;
 mod halt;
 mod list;
@@ -60,6 +61,8 @@ enum RunsVerb {
     Reject(decide::Deciding),
     /// Branch off from a run at a step, and follow the new one
     Fork(fork::Forking),
+    /// Write a run as one file, or what can be read of one that is damaged
+    Export(export::Export),
     /// Show how two runs differ
     Compare(compare::Comparing),
     /// Forget runs that are over, by age and for room
@@ -83,6 +86,7 @@ pub(super) async fn main(common: Common, verb: Runs) -> Done {
         Some(RunsVerb::Approve(verb)) => decide::decide(common, verb, true).await,
         Some(RunsVerb::Reject(verb)) => decide::decide(common, verb, false).await,
         Some(RunsVerb::Fork(verb)) => fork::main(common, verb).await,
+        Some(RunsVerb::Export(verb)) => export::main(common, verb).await,
         Some(RunsVerb::Compare(verb)) => compare::main(common, verb).await,
         Some(RunsVerb::Prune(verb)) => prune::main(common, verb).await,
         Some(RunsVerb::Rm(verb)) => remove::main(common, verb).await,
@@ -108,7 +112,7 @@ impl Runs {
             | RunsVerb::Reject(_) => None,
             // The journal has who took the run over.
             RunsVerb::Resume(_) => None,
-            RunsVerb::Show(_) | RunsVerb::Compare(_) => None,
+            RunsVerb::Show(_) | RunsVerb::Compare(_) | RunsVerb::Export(_) => None,
         }
     }
 }

@@ -1,0 +1,75 @@
+//! A journal with an event that cannot be read: it is refused with what to do, and what can be read
+//! of it can be written down.
+
+use crate::support::{engine, tools};
+use std::sync::Arc;
+use tramline_core::Value;
+use tramline_core::graph::Graph;
+use tramline_core::workflow::{Action, Edge, Node, Workflow};
+use tramline_engine::seams::{Append, Hold, Store};
+use tramline_engine::testing::MemoryStore;
+use tramline_engine::{Fault, Start};
+
+fn waits() -> Arc<Graph> {
+    let mut asked = Node::new(
+        "asked",
+        Action::Compute {
+            expression: "1".into(),
+        },
+    );
+    asked.approval = Some("may it?".into());
+    let workflow = Workflow {
+        name: "waits".into(),
+        nodes: vec![
+            Node::new("entry", Action::Entry),
+            asked,
+            Node::new("exit", Action::Exit),
+        ],
+        edges: vec![Edge::new("entry", "asked"), Edge::new("asked", "exit")],
+        ..Workflow::default()
+    };
+    Arc::new(Graph::build(workflow).unwrap().0)
+}
+
+#[tokio::test]
+async fn what_can_be_read_of_a_damaged_journal_can_be_written_down() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let mine = engine(&store, &tools);
+    let handle = mine.start(Start::new(waits(), Value::Null)).await.unwrap();
+    let run = handle.run.clone();
+    handle.ended().await.unwrap();
+    let row = store.row(&run).await.unwrap().unwrap();
+    let append = Append {
+        run: run.clone(),
+        seen: row.last,
+        last: row.last + 1,
+        body: b"[1, {\"Answ\n".to_vec(),
+        head: row.head,
+        hold: Hold::Keep,
+        documents: Vec::new(),
+    };
+    store.append(append).await.unwrap();
+
+    let other = engine(&store.process(), &tools);
+    let Err(refused) = other.resume(&run).await else {
+        panic!("it was resumed");
+    };
+    assert!(matches!(refused, Fault::Damaged { .. }), "{refused}");
+    let says = refused.to_string();
+    assert!(
+        says.contains("tramline runs export") && !says.contains("remove"),
+        "{says}"
+    );
+
+    let (file, unreadable) = other.export_readable(&run).await.unwrap();
+    let places: Vec<_> = unreadable.iter().map(|event| event.seq).collect();
+    assert_eq!(places, [row.last + 1]);
+    let file = Value::from_json(std::str::from_utf8(&file).unwrap()).unwrap();
+    let journal = file.get("journal").and_then(Value::as_array).unwrap();
+    assert_eq!(journal.len() as u64, row.last);
+    // A journal that is whole has nothing that cannot be read.
+    let handle = other.start(Start::new(waits(), Value::Null)).await.unwrap();
+    let whole = handle.run.clone();
+    handle.ended().await.unwrap();
+    assert_eq!(other.export_readable(&whole).await.unwrap().1, []);
+}
