@@ -8,6 +8,7 @@ use crate::seams::{
 };
 use async_trait::async_trait;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 use tramline_core::ids::{RunId, Seq};
@@ -27,6 +28,8 @@ struct Process {
     number: u32,
     disk: Arc<Disk>,
     life: Mutex<Life>,
+    /// What decides how often others get their turn around each of its calls; 0 for never.
+    pace: AtomicU64,
 }
 
 /// What all processes share.
@@ -125,6 +128,33 @@ impl MemoryStore {
         self.die(&mut self.state());
     }
 
+    /// Whether this process has died.
+    pub fn is_dead(&self) -> bool {
+        lock(&self.process.life).dead
+    }
+
+    /// Frees the claims of this process although it lives, as if its lock had been taken away.
+    pub fn lose_claims(&self) {
+        self.state().free_claims(self.process.number);
+    }
+
+    /// Gives others their turn before and after each of its calls, as often as a seed says.
+    pub fn unsteady(&self, seed: u64) {
+        self.process.pace.store(seed | 1, Ordering::Relaxed);
+    }
+
+    async fn dawdle(&self) {
+        let pace = self.process.pace.load(Ordering::Relaxed);
+        if pace == 0 {
+            return;
+        }
+        let next = pace.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        self.process.pace.store(next | 1, Ordering::Relaxed);
+        for _ in 0..(next >> 33) % 4 {
+            tokio::task::yield_now().await;
+        }
+    }
+
     /// How many appends this process has made.
     pub fn appends(&self) -> u64 {
         lock(&self.process.life).appends
@@ -136,6 +166,7 @@ impl MemoryStore {
                 number,
                 disk,
                 life: Mutex::default(),
+                pace: AtomicU64::new(0),
             }),
         }
     }
@@ -226,10 +257,14 @@ impl Drop for Process {
 #[async_trait]
 impl Store for MemoryStore {
     async fn append(&self, append: Append) -> Result<(), AppendError> {
-        self.add(append)
+        self.dawdle().await;
+        let added = self.add(append);
+        self.dawdle().await;
+        added
     }
 
     async fn read(&self, run: &RunId, after: Seq) -> Result<Vec<Chunk>, StoreFault> {
+        self.dawdle().await;
         let state = self.living()?;
         let chunks = state.durable.runs.get(run).map(|journal| &journal.chunks);
         let from = |chunks: &Vec<Chunk>| {
@@ -274,12 +309,14 @@ impl Store for MemoryStore {
     }
 
     async fn row(&self, run: &RunId) -> Result<Option<RunRow>, StoreFault> {
+        self.dawdle().await;
         let state = self.living()?;
         let journal = state.durable.runs.get(run);
         Ok(journal.map(|journal| state.row(journal)))
     }
 
     async fn claim(&self, run: &RunId) -> Result<Claim, StoreFault> {
+        self.dawdle().await;
         let own = self.process.number;
         let mut state = self.living()?;
         let holder = *state.claims.entry(run.clone()).or_insert(own);

@@ -1,0 +1,97 @@
+//! What must hold of a journal and of the calls that left, whatever happened.
+
+use super::world::World;
+use std::collections::{BTreeMap, BTreeSet};
+use tramline_core::Str;
+use tramline_core::journal::{Answer, Event, Outcome, Pause};
+use tramline_core::run::Run;
+use tramline_engine::Fault;
+
+/// Holds a history against the rules.
+pub(super) async fn hold(world: &World) {
+    let loaded = match world.reader.load(&world.run).await {
+        Ok(loaded) => loaded,
+        Err(Fault::NotFound(_)) => {
+            assert!(
+                world.left().iter().all(|left| !left.once),
+                "calls without a journal"
+            );
+            return;
+        }
+        Err(fault) => panic!("its own fold refuses the journal: {fault}"),
+    };
+    let mut announced: BTreeMap<(u32, u32), Str> = BTreeMap::new();
+    let mut steps_of: BTreeMap<Str, BTreeSet<u32>> = BTreeMap::new();
+    let mut ended = BTreeSet::new();
+    let mut doubted = BTreeSet::new();
+    let mut asked = BTreeMap::new();
+    let mut again: BTreeSet<u32> = BTreeSet::new();
+    let mut stood: Option<Run> = None;
+    for entry in &loaded.entries {
+        if let Some(run) = &mut stood {
+            let exact = run.is_exact(&entry.event);
+            exact.unwrap_or_else(|why| panic!("event {}: {why}", entry.seq));
+            run.apply(entry).unwrap();
+        } else if let Event::Started(started) = &entry.event {
+            let (graph, _) = tramline_core::graph::Graph::build(started.workflow.clone()).unwrap();
+            let begun = Run::begin(
+                world.run.clone(),
+                graph.into(),
+                *started.clone(),
+                entry.at_ms,
+            );
+            stood = Some(begun.unwrap());
+        }
+        match &entry.event {
+            Event::StepStarted {
+                step,
+                node,
+                attempt,
+                repeatable: false,
+                ..
+            } => {
+                let id = loaded.run.graph.node(*node).id.clone();
+                let before = announced.insert((*step, *attempt), id.clone());
+                assert_eq!(before, None, "step {step} is announced twice");
+                steps_of.entry(id).or_default().insert(*step);
+                let is_asked = again.remove(step);
+                assert!(*attempt == 1 || is_asked, "step {step} is repeated unasked");
+            }
+            Event::StepFinished { step, .. } | Event::StepFailed { step, .. } => {
+                ended.insert(*step);
+            }
+            Event::Paused {
+                pause: Pause::InDoubt { step, .. },
+            } => {
+                doubted.insert(*step);
+                asked.insert(entry.seq, *step);
+            }
+            Event::Answered { pause, answer, .. } => {
+                if let (Some(step), Answer::Retry) = (asked.get(pause), answer) {
+                    again.insert(*step);
+                }
+            }
+            _ => {}
+        }
+    }
+    for (task, steps) in &steps_of {
+        assert_eq!(steps.len(), 1, "{task} is called in several steps");
+    }
+    let aborted = matches!(loaded.run.outcome, Some(Outcome::Aborted { .. }));
+    let completed = matches!(loaded.run.outcome, Some(Outcome::Completed { .. }));
+    assert!(aborted || completed, "{:?}", loaded.run.outcome);
+    let mut times: BTreeMap<Str, usize> = BTreeMap::new();
+    for left in world.left().into_iter().filter(|left| left.once) {
+        *times.entry(left.task.clone()).or_default() += 1;
+        let step: u32 = left.key.rsplit('/').next().unwrap().parse().unwrap();
+        let told = announced.iter().find(|((it, _), _)| *it == step);
+        let (_, id) = told.unwrap_or_else(|| panic!("{left:?} was never announced"));
+        assert_eq!(*id, left.task, "step {step} was called for another task");
+        let known = ended.contains(&step) || doubted.contains(&step);
+        assert!(
+            known || aborted,
+            "nobody knows of {left:?} and nobody asked"
+        );
+    }
+    assert!(times.values().all(|&count| count == 1), "{times:?}");
+}

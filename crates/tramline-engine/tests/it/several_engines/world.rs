@@ -1,0 +1,429 @@
+//! Three pretended processes, their tools, and what happens to them.
+
+use async_trait::async_trait;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+use tramline_core::failure::{Failure, FailureKind};
+use tramline_core::graph::{Graph, Patch};
+use tramline_core::ids::{Checkpoint, RunId, Seq, StepNo, ToolName};
+use tramline_core::journal::{Answer, Pause};
+use tramline_core::workflow::{Action, Edge, Join, Node, Template, Unhandled, Workflow};
+use tramline_core::{Str, Value};
+use tramline_engine::seams::{Call, Exchange, Hints, Listing, Tool, Tools};
+use tramline_engine::testing::MemoryStore;
+use tramline_engine::{Engine, Fault, Options, Said, Start};
+
+/// How many processes live at a time.
+const PROCESSES: usize = 3;
+/// More turns than anything takes that waits for nobody.
+const TURNS_MAX: usize = 4_000;
+/// More rounds of answers than a run has questions.
+const ROUNDS_MAX: usize = 200;
+
+/// What a history is made from.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    /// For each task: which earlier ones it waits for (as bits), whether its call may not be
+    /// repeated, and whether a person must agree to it.
+    pub(super) tasks: Vec<(u8, bool, bool)>,
+    pub(super) moves: Vec<u32>,
+    pub(super) seed: u64,
+}
+
+impl Plan {
+    fn graph(&self) -> Arc<Graph> {
+        let mut edges = Vec::new();
+        let nodes = self.tasks.iter().enumerate();
+        let nodes = nodes.map(|(at, &(before, once, asks))| {
+            let before = (0..at).filter(|first| before & (1 << first) != 0);
+            edges.extend(before.map(|first| Edge::new(name(first), name(at))));
+            task(&name(at), if once { "work" } else { "look" }, asks)
+        });
+        let workflow = Workflow {
+            name: "tasks".into(),
+            nodes: nodes.collect(),
+            edges,
+            unhandled: Unhandled::SkipsDependents,
+            ..Workflow::default()
+        };
+        Arc::new(Graph::build(workflow).unwrap().0)
+    }
+}
+
+fn name(task: usize) -> String {
+    format!("n{task}")
+}
+
+fn task(id: &str, tool: &str, asks: bool) -> Node {
+    let arguments = Template::Literal(Value::object([("task", id.into())]));
+    let tool = ToolName::new("t", tool);
+    Node {
+        join: Join::All,
+        approval: asks.then(|| "may it?".into()),
+        ..Node::new(id, Action::Call { tool, arguments })
+    }
+}
+
+/// A call that left: by which key, for which task.
+#[derive(Clone, Debug)]
+pub(super) struct Left {
+    pub(super) key: Str,
+    pub(super) task: Str,
+    pub(super) once: bool,
+}
+
+/// What all processes' calls go to.
+#[derive(Debug)]
+struct Outside {
+    left: Mutex<Vec<Left>>,
+    /// Calls end when they get one of these.
+    ends: Semaphore,
+    /// The next so many ends are losses: the call was carried out and its answer never came.
+    losses: Mutex<u32>,
+}
+
+/// The tools of one process. Nothing leaves a process that is dead.
+struct OwnTools {
+    store: MemoryStore,
+    outside: Arc<Outside>,
+}
+
+fn tool(name: &ToolName) -> Arc<Tool> {
+    Arc::new(Tool {
+        name: name.clone(),
+        title: None,
+        description: None,
+        input_schema: Value::Bool(true),
+        output_schema: None,
+        hints: Hints {
+            read_only: Some(name.tool == "look"),
+            ..Hints::default()
+        },
+    })
+}
+
+#[async_trait]
+impl Tools for OwnTools {
+    fn known(&self, name: &ToolName) -> Option<Arc<Tool>> {
+        Some(tool(name))
+    }
+
+    async fn find(&self, name: &ToolName) -> Result<Arc<Tool>, Failure> {
+        Ok(tool(name))
+    }
+
+    async fn list(&self) -> Vec<Listing> {
+        Vec::new()
+    }
+
+    fn exchange(&self, _: &ToolName, _: &str) -> Option<Exchange> {
+        None
+    }
+
+    async fn call(&self, call: Call) -> Result<Value, Failure> {
+        if self.store.is_dead() {
+            return std::future::pending().await;
+        }
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or("").into();
+        self.outside.left.lock().unwrap().push(Left {
+            key: call.key.clone(),
+            task: text(call.arguments.get("task")),
+            once: call.tool.tool == "work",
+        });
+        tokio::select! {
+            () = call.cancel.cancelled() => {
+                let failure = Failure::new(FailureKind::Cancelled, "it was cancelled");
+                return Err(failure.after_leaving());
+            }
+            permit = self.outside.ends.acquire() => permit.unwrap().forget(),
+        }
+        let lost = {
+            let mut losses = self.outside.losses.lock().unwrap();
+            let lost = *losses > 0;
+            *losses = losses.saturating_sub(1);
+            lost
+        };
+        match lost {
+            true => {
+                let failure = Failure::new(FailureKind::Unavailable, "its server was lost");
+                Err(failure.after_leaving())
+            }
+            false => Ok(Value::object([(
+                "did",
+                text(call.arguments.get("task")).into(),
+            )])),
+        }
+    }
+}
+
+struct Process {
+    store: MemoryStore,
+    engine: Engine,
+}
+
+/// One history.
+pub(super) struct World {
+    plan: Plan,
+    claims_are_lost: bool,
+    disk: MemoryStore,
+    outside: Arc<Outside>,
+    processes: Vec<Process>,
+    pub(super) run: RunId,
+    added: usize,
+    under_way: Vec<JoinHandle<()>>,
+    /// Reads without ever dying.
+    pub(super) reader: Engine,
+}
+
+impl World {
+    pub(super) async fn new(plan: Plan, claims_are_lost: bool) -> Self {
+        let disk = MemoryStore::new();
+        let outside = Arc::new(Outside {
+            left: Mutex::default(),
+            ends: Semaphore::new(0),
+            losses: Mutex::new(0),
+        });
+        let reader = process(&disk, &outside, 0).engine;
+        let processes: Vec<_> = (0..PROCESSES as u64)
+            .map(|at| process(&disk, &outside, plan.seed.wrapping_add(at)))
+            .collect();
+        let start = Start::new(plan.graph(), Value::Null);
+        let handle = processes[0].engine.start(start).await.unwrap();
+        let run = handle.run.clone();
+        drop(handle);
+        let mut world = Self {
+            plan,
+            claims_are_lost,
+            disk,
+            outside,
+            processes,
+            run,
+            added: 0,
+            under_way: Vec::new(),
+            reader,
+        };
+        // It begins with a copy in the first process, as often as not.
+        world.turns(20).await;
+        world
+    }
+
+    /// The calls that left so far.
+    pub(super) fn left(&self) -> Vec<Left> {
+        self.outside.left.lock().unwrap().clone()
+    }
+
+    async fn turns(&mut self, count: u32) {
+        for _ in 0..count {
+            tokio::task::yield_now().await;
+        }
+        self.under_way.retain(|task| !task.is_finished());
+    }
+
+    pub(super) async fn live(&mut self) {
+        for number in self.plan.moves.clone() {
+            self.happen(number).await;
+            self.turns(number >> 26).await;
+        }
+    }
+
+    async fn happen(&mut self, number: u32) {
+        let who = (number >> 4) as usize % PROCESSES;
+        let which = (number >> 8) as usize;
+        match number % 16 {
+            0..=3 => self.answers(who, which, true).await,
+            4 | 5 => self.answers(who, which, false).await,
+            6 | 7 => {
+                let (engine, run) = self.named(who);
+                self.begin(async move {
+                    if let Ok(handle) = engine.resume(&run).await {
+                        let _ = handle.ended().await;
+                    }
+                });
+            }
+            8 | 9 => self.outside.ends.add_permits(1 + which % 3),
+            10 => {
+                *self.outside.losses.lock().unwrap() += 1;
+                self.outside.ends.add_permits(1);
+            }
+            11 => self.dies(who),
+            12 => {
+                let appends = 1 + which as u64 % 3;
+                match which & 8 {
+                    0 => self.processes[who].store.crash_after(appends),
+                    _ => self.processes[who].store.crash_unanswered(appends),
+                }
+            }
+            13 => self.grows(who),
+            14 if which % 16 == 0 => {
+                let (engine, run) = self.named(who);
+                self.begin(async move {
+                    let _ = engine.abort(&run, "somebody".into(), None).await;
+                });
+            }
+            14 if self.claims_are_lost => self.processes[who].store.lose_claims(),
+            _ => self.dies_in_a_call(who, which).await,
+        }
+    }
+
+    /// Another process goes on with the run and dies in the middle of what it does, and this one
+    /// answers something else from what it knew before.
+    async fn dies_in_a_call(&mut self, who: usize, which: usize) {
+        self.revive();
+        let other = (who + 1 + which % (PROCESSES - 1)) % PROCESSES;
+        self.answers(other, which, true).await;
+        self.turns(40).await;
+        self.dies(other);
+        self.answers(who, which + 1, true).await;
+    }
+
+    fn named(&self, who: usize) -> (Engine, RunId) {
+        (self.processes[who].engine.clone(), self.run.clone())
+    }
+
+    fn begin(&mut self, work: impl Future<Output = ()> + Send + 'static) {
+        self.under_way.push(tokio::spawn(work));
+    }
+
+    fn dies(&mut self, who: usize) {
+        self.processes[who].store.kill();
+        self.revive();
+    }
+
+    /// Starts new processes in the place of dead ones.
+    fn revive(&mut self) {
+        for process in &mut self.processes {
+            if process.store.is_dead() {
+                let seed = self.plan.seed.wrapping_mul(31);
+                *process = self::process(&self.disk, &self.outside, seed);
+            }
+        }
+    }
+
+    fn grows(&mut self, who: usize) {
+        self.added += 1;
+        let id = format!("more{}", self.added);
+        let patch = Patch {
+            nodes: vec![task(&id, "work", self.added % 2 == 0)],
+            edges: vec![Edge::new(name(0), id)],
+        };
+        let (engine, run) = self.named(who);
+        self.begin(async move {
+            let _ = engine.amend(&run, patch, "somebody".into()).await;
+        });
+    }
+
+    /// One of the open questions is answered, from what this process knows or as a word.
+    async fn answers(&mut self, who: usize, which: usize, drives: bool) {
+        let Some((seq, answer)) = self.truth(which).await else {
+            return;
+        };
+        let (engine, run) = self.named(who);
+        self.begin(async move {
+            let by = "somebody".into();
+            if !drives {
+                let _ = engine
+                    .answer(&Checkpoint { run, seq }, answer, by, None)
+                    .await;
+                return;
+            }
+            let said = Said {
+                pause: seq,
+                answer,
+                by,
+                why: None,
+            };
+            if let Ok(Some(handle)) = engine.go_on_with(&run, vec![said]).await {
+                let _ = handle.ended().await;
+            }
+        });
+    }
+
+    /// A question that stands in the journal, with a truthful answer.
+    async fn truth(&self, which: usize) -> Option<(Seq, Answer)> {
+        let loaded = match self.reader.load(&self.run).await {
+            Ok(loaded) => loaded,
+            Err(Fault::NotFound(_)) => return None,
+            Err(fault) => panic!("{fault}"),
+        };
+        let pauses = &loaded.run.pauses;
+        let (&seq, pause) = pauses.iter().nth(which % pauses.len().max(1))?;
+        let answer = match pause {
+            Pause::InDoubt { step, .. } => self.happened(*step),
+            _ => Answer::Proceed,
+        };
+        Some((seq, answer))
+    }
+
+    fn happened(&self, step: StepNo) -> Answer {
+        let key = format!("{}/{step}", self.run);
+        let left = self.left().into_iter().find(|left| left.key == *key);
+        match left {
+            Some(left) => Answer::Skip {
+                output: left.task.into(),
+            },
+            // One whose claim was taken away may still be about to call.
+            None if self.claims_are_lost => Answer::Skip {
+                output: "nobody knows".into(),
+            },
+            None => Answer::Retry,
+        }
+    }
+
+    /// All but the last process die; that one brings the run to its end.
+    pub(super) async fn end(&mut self) {
+        for process in &self.processes {
+            process.store.kill();
+        }
+        for task in self.under_way.drain(..) {
+            task.abort();
+        }
+        self.outside.ends.add_permits(Semaphore::MAX_PERMITS / 2);
+        *self.outside.losses.lock().unwrap() = 0;
+        let last = process(&self.disk, &self.outside, 7).engine;
+        for _ in 0..ROUNDS_MAX {
+            let loaded = match last.load(&self.run).await {
+                Ok(loaded) => loaded,
+                // It died before anything was written.
+                Err(Fault::NotFound(_)) => return,
+                Err(fault) => panic!("{fault}"),
+            };
+            if loaded.run.outcome.is_some() {
+                return;
+            }
+            let handle = match self.truth(0).await {
+                Some((pause, answer)) => {
+                    let (by, why) = ("somebody".into(), None);
+                    let said = Said {
+                        pause,
+                        answer,
+                        by,
+                        why,
+                    };
+                    last.go_on_with(&self.run, vec![said])
+                        .await
+                        .unwrap()
+                        .unwrap()
+                }
+                None => last.resume(&self.run).await.unwrap(),
+            };
+            let ended = tokio::time::timeout(Duration::from_secs(3_600), handle.ended());
+            ended.await.expect("it waits for nobody").unwrap();
+        }
+        panic!("it does not end after {ROUNDS_MAX} rounds ({TURNS_MAX} turns each)");
+    }
+}
+
+fn process(disk: &MemoryStore, outside: &Arc<Outside>, seed: u64) -> Process {
+    let store = disk.process();
+    if seed > 0 {
+        store.unsteady(seed);
+    }
+    let tools = OwnTools {
+        store: store.clone(),
+        outside: Arc::clone(outside),
+    };
+    let engine = Engine::new(Arc::new(store.clone()), Arc::new(tools), Options::default());
+    Process { store, engine }
+}
