@@ -11,6 +11,8 @@ mod expr;
 
 /// What takes long enough that it only makes sense now and then.
 const KILLS: u64 = 200;
+/// How many kills a storm of several servers on one data directory has.
+const STORM_KILLS: u64 = 2_000;
 
 /// One for each core of a small machine: more would only wait for each other.
 const WORKERS: u64 = 2;
@@ -19,6 +21,7 @@ const WORKERS: u64 = 2;
 #[derive(Debug, PartialEq, Eq)]
 struct Wish {
     kills: u64,
+    storm: u64,
     seed: Option<u64>,
     debug: bool,
 }
@@ -38,6 +41,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 fn wish(arguments: &[String]) -> Result<Wish> {
     let mut wish = Wish {
         kills: KILLS,
+        storm: STORM_KILLS,
         seed: None,
         debug: false,
     };
@@ -52,9 +56,10 @@ fn wish(arguments: &[String]) -> Result<Wish> {
         };
         match argument.as_str() {
             "--kills" => wish.kills = number()?,
+            "--storm" => wish.storm = number()?,
             "--seed" => wish.seed = Some(number()?),
             "--debug" => wish.debug = true,
-            _ => bail!("`{argument}` is not known here; --kills, --seed and --debug are"),
+            _ => bail!("`{argument}` is not known here; --kills, --storm, --seed and --debug are"),
         }
     }
     Ok(wish)
@@ -85,15 +90,24 @@ fn crash(wish: &Wish) -> Result<()> {
         workers: WORKERS,
         tell: |line| println!("{line}"),
     };
-    let tally = soak::run(&settings)?;
-    println!("{tally}\n{:>6} seconds", begun.elapsed().as_secs());
-    if tally.violations.is_empty() {
+    let alone = soak::run(&settings)?;
+    println!("{alone}\n{:>6} seconds", begun.elapsed().as_secs());
+    let begun = Instant::now();
+    let stormy = Settings {
+        dir: settings.dir.join("storm"),
+        kills: wish.storm,
+        ..settings.clone()
+    };
+    println!("several servers and the command line on one data directory:");
+    let storm = soak::storm(&stormy)?;
+    println!("{storm}\n{:>6} seconds", begun.elapsed().as_secs());
+    let violations = alone.violations.len() + storm.violations.len();
+    if violations == 0 {
         let _ = std::fs::remove_dir_all(&settings.dir);
         return Ok(());
     }
     bail!(
-        "{} violations; what they left is in {}, `--seed {seed}` makes the same graphs again",
-        tally.violations.len(),
+        "{violations} violations; what they left is in {}, `--seed {seed}` makes the same graphs again",
         settings.dir.display()
     )
 }
@@ -105,14 +119,16 @@ mod tests {
     #[test]
     fn wishes_are_read() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let given = wish(&words("--kills 5 --seed 7 --debug")).unwrap();
+        let given = wish(&words("--kills 5 --storm 6 --seed 7 --debug")).unwrap();
         let wanted = Wish {
             kills: 5,
+            storm: 6,
             seed: Some(7),
             debug: true,
         };
         assert_eq!(given, wanted);
-        assert_eq!(wish(&[]).unwrap().kills, KILLS);
+        let usual = wish(&[]).unwrap();
+        assert_eq!((usual.kills, usual.storm), (KILLS, STORM_KILLS));
         for bad in ["--kills", "--kills many", "--slow"] {
             assert!(wish(&words(bad)).is_err(), "{bad}");
         }

@@ -14,8 +14,10 @@ mod check;
 mod command;
 mod plan;
 mod round;
+mod storm;
 mod tally;
 
+pub use storm::storm;
 pub use tally::Tally;
 
 /// A soak ends after this long, whatever it has got to by then.
@@ -25,6 +27,7 @@ const TIME_MAX: Duration = Duration::from_secs(20 * 60);
 const VIOLATIONS_MAX: usize = 20;
 
 /// What to soak, and how much of it.
+#[derive(Clone, Debug)]
 pub struct Settings {
     /// The program that is killed.
     pub tramline: PathBuf,

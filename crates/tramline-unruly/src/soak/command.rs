@@ -92,16 +92,24 @@ pub(super) struct Said {
 }
 
 impl Setting {
-    fn start(&self, arguments: &[&str]) -> Result<Child> {
-        Command::new(&self.tramline)
-            .args(arguments)
-            .args(["--json", "--data-dir"])
+    /// A command on the data directory, not started yet.
+    pub(super) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.tramline);
+        command
+            .arg("--data-dir")
             .arg(&self.data)
+            .args(arguments)
             .env(LOG, &self.log)
             .env(MARK, &self.mark)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    fn start(&self, arguments: &[&str]) -> Result<Child> {
+        self.command(arguments)
+            .arg("--json")
             .spawn()
             .with_context(|| format!("starting {}", self.tramline.display()))
     }

@@ -3,23 +3,38 @@
 
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
+use tempfile::TempDir;
 use tramline_unruly::program;
-use tramline_unruly::soak::{Settings, run};
+use tramline_unruly::soak::{Settings, run, storm};
+
+fn settings(dir: &TempDir, kills: u64) -> Settings {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    Settings {
+        tramline: PathBuf::from(env!("CARGO_BIN_EXE_tramline")),
+        unruly: program::unruly().unwrap(),
+        dir: dir.path().to_owned(),
+        kills,
+        seed: now.as_millis() as u64,
+        workers: 2,
+        tell: |line| println!("{line}"),
+    }
+}
 
 #[test]
 fn a_few_kills_lose_and_repeat_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    let seed = now.as_millis() as u64;
-    let tally = run(&Settings {
-        tramline: PathBuf::from(env!("CARGO_BIN_EXE_tramline")),
-        unruly: program::unruly().unwrap(),
-        dir: dir.path().to_owned(),
-        kills: 5,
-        seed,
-        workers: 2,
-        tell: |line| println!("{line}"),
-    })
-    .unwrap();
+    let settings = settings(&dir, 5);
+    let tally = run(&settings).unwrap();
+    let seed = settings.seed;
+    assert!(tally.violations.is_empty(), "seed {seed}\n{tally}");
+}
+
+/// Several servers and the command line on one data directory, all of them killed.
+#[test]
+fn nor_does_a_small_storm() {
+    let dir = tempfile::tempdir().unwrap();
+    let settings = settings(&dir, 40);
+    let tally = storm(&settings).unwrap();
+    let seed = settings.seed;
     assert!(tally.violations.is_empty(), "seed {seed}\n{tally}");
 }
