@@ -259,7 +259,12 @@ fn unreachable_host(url: &Url, error: &reqwest::Error) -> Failure {
     } else {
         "no answer"
     };
-    Failure::new(kind, format!("{place}: {what}{cause}"))
+    let failure = Failure::new(kind, format!("{place}: {what}{cause}"));
+    match error.is_connect() || error.is_builder() {
+        true => failure,
+        // The request had left, and may have been carried out.
+        false => failure.after_leaving(),
+    }
 }
 
 async fn answered(mut answer: reqwest::Response, url: &Url) -> Result<Value, Failure> {
@@ -284,7 +289,7 @@ async fn answered(mut answer: reqwest::Response, url: &Url) -> Result<Value, Fai
     {
         if bytes.len() + part.len() > BODY_BYTES_MAX {
             let message = format!("the answer holds more than {BODY_BYTES_MAX} bytes");
-            return Err(Failure::new(FailureKind::BadAnswer, message));
+            return Err(Failure::new(FailureKind::BadAnswer, message).after_leaving());
         }
         bytes.extend_from_slice(&part);
     }

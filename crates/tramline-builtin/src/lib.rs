@@ -134,6 +134,10 @@ impl Tools for Builtin {
     async fn call(&self, call: Call) -> Result<Value, Failure> {
         self.tool(&call.tool)?;
         let cancel = call.cancel.clone();
+        if cancel.is_cancelled() {
+            let message = format!("{} was cancelled before it began", call.tool);
+            return Err(Failure::new(FailureKind::Cancelled, message));
+        }
         let work = async {
             match call.tool.tool.as_str() {
                 "http" => self.http.call(&call.arguments, call.timeout).await,
@@ -148,7 +152,8 @@ impl Tools for Builtin {
         tokio::select! {
             done = work => done,
             () = cancel.cancelled() => {
-                Err(Failure::new(FailureKind::Cancelled, format!("{} was cancelled", call.tool)))
+                let message = format!("{} was cancelled", call.tool);
+                Err(Failure::new(FailureKind::Cancelled, message).after_leaving())
             }
         }
     }

@@ -165,7 +165,7 @@ pub(crate) async fn call(
         Ok(Err(failure)) => Err(failure),
         Err(_) => {
             let message = format!("the command did not end in {timeout:?} and was killed");
-            Err(Failure::new(FailureKind::Timeout, message))
+            Err(Failure::new(FailureKind::Timeout, message).after_leaving())
         }
     }
 }
@@ -218,7 +218,7 @@ async fn bounded(pipe: Option<impl AsyncRead + Unpin>, name: &str) -> Result<Vec
     if bytes.len() as u64 > OUTPUT_BYTES_MAX {
         let message =
             format!("the command printed more than {OUTPUT_BYTES_MAX} bytes on its {name}");
-        return Err(Failure::new(FailureKind::BadAnswer, message));
+        return Err(Failure::new(FailureKind::BadAnswer, message).after_leaving());
     }
     Ok(bytes)
 }

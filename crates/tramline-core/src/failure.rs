@@ -17,6 +17,14 @@ pub struct Failure {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
     pub data: Option<Value>,
+    /// Whether the call had left, so that it may have happened although it failed. One that
+    /// certainly never left is not among them, nor one that the tool itself said had failed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub may_have_happened: bool,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// The kinds of failure. Closed: a new one must find its page, its code and its retry rule.
@@ -118,7 +126,15 @@ impl Failure {
             kind,
             message: message.into(),
             data: None,
+            may_have_happened: false,
         }
+    }
+
+    /// The same failure of a call that had left and may have happened.
+    #[must_use]
+    pub fn after_leaving(mut self) -> Self {
+        self.may_have_happened = true;
+        self
     }
 
     /// The same failure with data beside its message.

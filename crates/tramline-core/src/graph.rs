@@ -153,6 +153,12 @@ impl Graph {
         schema::verdict(self.output_checker(), result)
     }
 
+    /// Whether the failure of a node has a way of its own.
+    pub fn handles_failure(&self, at: NodeIx) -> bool {
+        let mut outs = self.outs(at).iter();
+        outs.any(|out| out.label == crate::workflow::ERROR_LABEL)
+    }
+
     pub(crate) fn outs(&self, at: NodeIx) -> &[Out] {
         &self.outs[at.at()]
     }

@@ -97,7 +97,7 @@ pub enum Event {
         /// Until when, in milliseconds since 1970.
         until_ms: i64,
     },
-    /// An attempt failed and another one follows.
+    /// An attempt failed, and another one follows or somebody is asked.
     AttemptFailed {
         /// Which step.
         step: StepNo,
@@ -105,6 +105,9 @@ pub enum Event {
         failure: Failure,
         /// How long to wait for the next attempt.
         wait_ms: u64,
+        /// Whether the call may have happened and must not just be made again: somebody is asked.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        in_doubt: bool,
     },
     /// A step succeeded.
     StepFinished {

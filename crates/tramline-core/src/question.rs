@@ -26,7 +26,10 @@ pub fn says(graph: &Graph, pause: &Pause) -> String {
         Pause::Layer { index } => format!("layer {index} is done; the next one waits"),
         Pause::Approval { reason, .. } => format!("{id} waits for approval: {reason}"),
         Pause::InDoubt { .. } => {
-            format!("{id} was being called when the process died; did it happen?")
+            format!(
+                "{id} was called, and how that ended is not known: the process or the connection \
+                 was lost, or no answer came; did it happen?"
+            )
         }
         Pause::Break { reason, .. } => format!("halted before {id} ({reason})"),
         Pause::Effect { .. } => {

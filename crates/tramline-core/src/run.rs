@@ -114,7 +114,8 @@ pub enum Stage {
     Calling,
     /// The last attempt failed and the next one is due after a wait.
     Resting,
-    /// The process that had it is gone: the call may have happened.
+    /// The process that had it is gone, or its server was lost after the call had left: the call may
+    /// have happened.
     Adrift,
     /// Somebody must say what to do about it.
     Doubted,
@@ -271,9 +272,14 @@ impl Run {
                 node,
                 until_ms,
             } => self.waiting(*step, *node, *until_ms)?,
-            Event::AttemptFailed { step, .. } => {
+            Event::AttemptFailed { step, in_doubt, .. } => {
                 let open = self.open_step(*step)?;
-                open.stage = Stage::Resting;
+                open.stage = match in_doubt {
+                    true => Stage::Adrift,
+                    false => Stage::Resting,
+                };
+                // Whoever takes the run over must ask too.
+                open.repeatable &= !in_doubt;
                 open.failed += 1;
             }
             Event::StepFinished {

@@ -132,6 +132,10 @@ pub struct Step {
     /// The failures of earlier attempts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub retried: Vec<Failure>,
+    /// Whether its call may have happened although no answer tells so: it failed after it had left,
+    /// it is asked about, or the run ended while it was out.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub may_have_happened: bool,
 }
 
 /// A question and its answer.
@@ -306,6 +310,9 @@ pub fn outcome(graph: &Graph, outcome: &Outcome) -> Value {
             error.insert("message", failure.message.as_str().into());
             if let Some(data) = &failure.data {
                 error.insert("data", data.clone());
+            }
+            if failure.may_have_happened {
+                error.insert("may_have_happened", true.into());
             }
             "failed"
         }

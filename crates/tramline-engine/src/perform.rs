@@ -43,12 +43,16 @@ pub(crate) async fn workflow(engine: &Engine, call: ChildCall, most_ms: Option<u
         Ok(called) => called,
         Err(_) => {
             cancel.cancel();
-            let _ = tokio::time::timeout(CANCEL_GRACE, &mut called).await;
+            let last = tokio::time::timeout(CANCEL_GRACE, &mut called).await;
             let message = format!(
                 "workflow `{name}` did not end within {} ms",
                 most.as_millis()
             );
-            Called::Answer(Err(Failure::new(FailureKind::Timeout, message)))
+            let failure = Failure::new(FailureKind::Timeout, message);
+            Called::Answer(Err(match last {
+                Ok(Called::Answer(Err(said))) if !said.may_have_happened => failure,
+                Ok(_) | Err(_) => failure.after_leaving(),
+            }))
         }
     }
 }
@@ -95,12 +99,17 @@ pub(crate) async fn attempt(
         Ok(answer) => answer,
         Err(_) => {
             cancel.cancel();
-            // Whatever it says now comes too late; it only gets the time to say goodbye.
-            let _ = tokio::time::timeout(CANCEL_GRACE, &mut call).await;
-            Err(Failure::new(
-                FailureKind::Timeout,
-                format!("{name} gave no answer within {} ms", most.as_millis()),
-            ))
+            // Whatever it says now comes too late, but whether it had left.
+            let last = tokio::time::timeout(CANCEL_GRACE, &mut call).await;
+            let message = format!("{name} gave no answer within {} ms", most.as_millis());
+            let failure = Failure::new(FailureKind::Timeout, message);
+            Err(match last {
+                Ok(Err(said)) if !said.may_have_happened => match said.data {
+                    Some(data) => failure.with_data(data),
+                    None => failure,
+                },
+                Ok(_) | Err(_) => failure.after_leaving(),
+            })
         }
     }
 }

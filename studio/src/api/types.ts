@@ -207,6 +207,7 @@ export type StepView = {
   label?: string;
   error?: Json;
   retried?: Json[];
+  may_have_happened?: boolean;
   why?: Why;
   request?: Raw;
   response?: Raw;

@@ -247,6 +247,11 @@ impl Walk {
         if let Some(edited) = &answered.edited_arguments {
             called.arguments = edited.clone();
         }
+        let failure = answered.failure.as_ref();
+        if called.run.is_none() && failure.is_some_and(|failure| failure.may_have_happened) {
+            // It stays open: nobody knows whether it happened, so the same call is asked about.
+            self.open.insert(answered.call, called.clone());
+        }
         self.history.answered(&called, answered);
         if answered.failure.is_none() {
             let mut names = vec![Str::from(called.tool.to_string())];

@@ -208,5 +208,8 @@ pub(crate) fn failure_value(failure: &Failure) -> Value {
     if let Some(data) = &failure.data {
         error.insert("data", data.clone());
     }
+    if failure.may_have_happened {
+        error.insert("may_have_happened", true.into());
+    }
     Value::object([("error", error.into())])
 }

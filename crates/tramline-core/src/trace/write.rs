@@ -7,8 +7,8 @@ use crate::ids::{Checkpoint, NodeIx, RunId, Seq, StepNo};
 use crate::journal::{Answer, Entry, Event, Pause};
 use crate::question::{self, Extent};
 use crate::run::failure_value;
-use std::collections::BTreeMap;
-use tramline_expr::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use tramline_expr::{Str, Value};
 
 /// Renders a journal.
 pub(super) fn trace(run: &RunId, graph: &Graph, entries: &[Entry]) -> Trace {
@@ -22,6 +22,7 @@ pub(super) fn trace(run: &RunId, graph: &Graph, entries: &[Entry]) -> Trace {
             run_id: run.to_string(),
             ..Trace::default()
         },
+        out: BTreeSet::new(),
         before_ms: entries.first().map_or(0, |entry| entry.at_ms),
     };
     for entry in entries {
@@ -47,6 +48,8 @@ struct Writer<'a> {
     /// Where the steps for the items of each spread step stand.
     items: BTreeMap<StepNo, Vec<usize>>,
     trace: Trace,
+    /// Steps whose call was announced and may not be repeated, and whose end is not told yet.
+    out: BTreeSet<StepNo>,
     before_ms: i64,
 }
 
@@ -79,9 +82,12 @@ impl Writer<'_> {
                 node,
                 attempt,
                 arguments,
+                repeatable,
                 of,
-                ..
             } => {
+                if !repeatable {
+                    self.out.insert(*step);
+                }
                 let line = self.line(*step, *node, at_ms);
                 line.attempts = *attempt;
                 let is_new = line.item.is_none() && of.is_some();
@@ -113,7 +119,16 @@ impl Writer<'_> {
                     Some(Value::object([("until_ms", (*until_ms).into())]));
             }
             Event::Watched { .. } => {}
-            Event::AttemptFailed { step, failure, .. } => {
+            Event::AttemptFailed {
+                step,
+                failure,
+                in_doubt,
+                ..
+            } => {
+                // A failure that left no doubt is an end; the next attempt is announced anew.
+                if !in_doubt {
+                    self.out.remove(step);
+                }
                 if let Some(&place) = self.places.get(step) {
                     self.trace.steps[place].retried.push(failure.clone());
                 }
@@ -137,6 +152,7 @@ impl Writer<'_> {
             } => {
                 self.end(*step, *node, at_ms, |line| {
                     line.status = "failed";
+                    line.may_have_happened = failure.may_have_happened;
                     line.error = Some(failure.clone());
                 });
             }
@@ -170,6 +186,11 @@ impl Writer<'_> {
             Event::Finished { outcome: how } => {
                 self.trace.outcome = Some(outcome(self.graph, how));
                 self.trace.status = how.word();
+                for step in std::mem::take(&mut self.out) {
+                    if let Some(&place) = self.places.get(&step) {
+                        self.trace.steps[place].may_have_happened = true;
+                    }
+                }
             }
         }
     }
@@ -179,8 +200,10 @@ impl Writer<'_> {
         let began = self.before_ms;
         let line = self.line(step, node, began);
         line.duration_ms = Some((at_ms - line.started_ms).max(0));
+        line.may_have_happened = false;
         change(line);
         self.places.remove(&step);
+        self.out.remove(&step);
     }
 
     /// The outputs of a spread step's items, each at its place.
@@ -240,7 +263,10 @@ impl Writer<'_> {
                 asked.source = Some(approval_source(self.graph, pause).word());
             }
             Pause::Break { reason, .. } => asked.reason = Some(reason.clone()),
-            Pause::InDoubt { step, .. } => asked.step = Some(*step),
+            Pause::InDoubt { step, .. } => {
+                asked.step = Some(*step);
+                asked.reason = self.doubted(*step);
+            }
             Pause::Effect { .. } => {
                 asked.reason = Some("the run it branched off from has made this call".into());
             }
@@ -260,6 +286,16 @@ impl Writer<'_> {
             }
         }
         self.trace.pauses.push(asked);
+    }
+
+    /// Marks a step as one whose call may have happened, and tells the failure that left it so.
+    fn doubted(&mut self, step: StepNo) -> Option<Str> {
+        let place = *self.places.get(&step)?;
+        let line = &mut self.trace.steps[place];
+        line.may_have_happened = true;
+        let failure = line.retried.last();
+        let failure = failure.filter(|failure| failure.may_have_happened)?;
+        Some(failure.message.as_str().into())
     }
 
     fn answered(&mut self, seq: Seq, answer: &Answer, note: Note) {

@@ -15,7 +15,7 @@ use tramline_core::ids::{NodeIx, Seq, StepNo, ToolName};
 use tramline_core::journal::{AgentRun, CallingStep, Event, Parent, Pause};
 use tramline_core::run::{Approval, Open};
 use tramline_core::upstream::Upstream;
-use tramline_core::workflow::{Action, WORKFLOW_SERVER};
+use tramline_core::workflow::{Action, ItemFailures, WORKFLOW_SERVER};
 use tramline_core::{Str, Value};
 
 impl Driver {
@@ -345,7 +345,8 @@ impl Driver {
             .data
             .as_ref()
             .and_then(|data| data.get("sent")?.as_bool());
-        let barred = in_doubt && sent != Some(false) && !open.repeatable;
+        let doubtful = failure.may_have_happened && self.is_unrepeatable(open);
+        let barred = doubtful || in_doubt && sent != Some(false) && !open.repeatable;
         let own = self.run.graph.node(node).retry;
         let away = matches!(
             failure.kind,
@@ -354,11 +355,21 @@ impl Driver {
         let usual = self.run.graph.workflow.transient;
         let retry = own.or_else(|| usual.filter(|_| away && !barred));
         let wait_ms = retry.and_then(|retry| retry.wait_ms(attempt));
+        if doubtful && !self.is_handled(open) {
+            let event = Event::AttemptFailed {
+                step,
+                failure,
+                wait_ms: 0,
+                in_doubt: true,
+            };
+            return self.note(step, node, event).map(drop);
+        }
         if let (Some(wait_ms), true, false) = (wait_ms, failure.kind.may_pass(), barred) {
             let event = Event::AttemptFailed {
                 step,
                 failure,
                 wait_ms,
+                in_doubt: false,
             };
             if self.note(step, node, event)?.is_none() {
                 return Ok(());
@@ -403,6 +414,36 @@ impl StepGate {
         if let Some((engine, ..)) = &self.0 {
             engine.came_back(permit, answer).await;
         }
+    }
+}
+
+impl Driver {
+    /// Whether a call must not be made again unasked. A workflow that is called again after it
+    /// failed is another run, so what may have happened in it would be repeated, too.
+    fn is_unrepeatable(&self, open: &Open) -> bool {
+        let node = self.run.graph.node(open.node);
+        let is_child = match &node.action {
+            Action::Call { tool, .. } => self.is_workflow(tool),
+            Action::Entry
+            | Action::Compute { .. }
+            | Action::Choose { .. }
+            | Action::Wait(_)
+            | Action::Exit => false,
+        };
+        !open.repeatable || is_child && node.repeatable != Some(true)
+    }
+
+    /// Whether its document says what happens after a step's call has failed.
+    fn is_handled(&self, open: &Open) -> bool {
+        let graph = &self.run.graph;
+        let keeps = open.of.is_some()
+            && graph
+                .node(open.node)
+                .each
+                .as_ref()
+                .map(|each| each.failures)
+                == Some(ItemFailures::Keep);
+        keeps || graph.handles_failure(open.node)
     }
 }
 

@@ -4,10 +4,16 @@ use super::Driver;
 use crate::fault::Fault;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::journal::{Event, Outcome};
+use tramline_core::run::{Open, Stage};
 
 impl Driver {
     pub(super) fn finish(&mut self, outcome: Outcome) -> Result<(), Fault> {
-        let outcome = self.settle(outcome);
+        let mut outcome = self.settle(outcome);
+        // A call that is cut off by the run's end may have happened.
+        if let Outcome::Failed { failure, .. } = &mut outcome {
+            let out = |open: &Open| open.stage == Stage::Calling && !open.repeatable;
+            failure.may_have_happened |= self.run.open.values().any(out);
+        }
         match self
             .ledger
             .record(&mut self.run, Event::Finished { outcome })

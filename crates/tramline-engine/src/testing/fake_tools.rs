@@ -177,7 +177,10 @@ impl Tools for FakeTools {
             }
             script(call.arguments.clone()).await
         };
-        let failed = |kind, says| Err(Failure::new(kind, format!("{} {says}", call.tool)));
+        let failed = |kind, says| {
+            let failure = Failure::new(kind, format!("{} {says}", call.tool));
+            Err(failure.after_leaving())
+        };
         let result = tokio::select! {
             biased;
             () = call.cancel.cancelled() => failed(FailureKind::Cancelled, "was cancelled"),

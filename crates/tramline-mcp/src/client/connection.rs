@@ -12,6 +12,7 @@ use rmcp::model::{
     ErrorCode, ErrorData, NumberOrString, PingRequest, ProgressToken, RequestId,
 };
 use rmcp::service::{Peer, PeerRequestOptions, ServiceError};
+use rmcp::transport::streamable_http_client::StreamableHttpError;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -65,6 +66,8 @@ pub(super) struct Connection {
 pub(super) enum Lost {
     /// It never left: the connection was gone already.
     Unsent,
+    /// It never left, and this is why.
+    Held(Failure),
     /// It left, and this came of it.
     Failed(Failure),
     /// It left, and there was no answer in time.
@@ -133,6 +136,9 @@ impl Connection {
     /// Calls a tool and waits for its output, as long as the patience lasts.
     pub(super) async fn call(&self, request: &Request, patience: Patience) -> Result<Value, Lost> {
         let _busy = Busy::new(self);
+        if request.cancel.is_cancelled() {
+            return Err(Lost::Held(request.cancelled()));
+        }
         let answer = match &self.wire {
             Some(wire) => self.over_wire(wire, request, patience).await?,
             None => Box::pin(self.over_library(request, patience)).await?,
@@ -148,7 +154,13 @@ impl Connection {
                 let fault = ServiceError::McpError(error);
                 Err(Lost::Failed(self.fault(&request.tool, fault).await))
             }
-            Err(fault) => Err(Lost::Failed(self.fault(&request.tool, fault).await)),
+            Err(fault) => {
+                let lost = match never_left(&fault) {
+                    true => Lost::Held,
+                    false => Lost::Failed,
+                };
+                Err(lost(self.fault(&request.tool, fault).await))
+            }
         }
     }
 
@@ -167,7 +179,7 @@ impl Connection {
             let failure = self.fault(&request.tool, fault).await;
             // One that takes nothing and does not end is of no use to anybody.
             self.stop.cancel();
-            return Err(Lost::Failed(failure));
+            return Err(Lost::Held(failure));
         };
         let number = NumberOrString::Number(id);
         let sent = Sent::new(&self.peer, number.clone(), ProgressToken(number));
@@ -298,6 +310,34 @@ impl Connection {
         }
         self.doubted.send_replace(false);
     }
+}
+
+/// Whether a request over HTTP certainly never reached its server's tools: nobody took the
+/// connection, or it was turned away at the door.
+fn never_left(fault: &ServiceError) -> bool {
+    let ServiceError::TransportSend(error) = fault else {
+        return false;
+    };
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error.error.as_ref());
+    while let Some(current) = cause {
+        if let Some(error) = current.downcast_ref::<reqwest::Error>() {
+            return error.is_connect() || error.is_builder();
+        }
+        match current.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+            Some(StreamableHttpError::Client(error)) => {
+                return error.is_connect() || error.is_builder();
+            }
+            Some(
+                StreamableHttpError::AuthRequired(_)
+                | StreamableHttpError::InsufficientScope(_)
+                | StreamableHttpError::ReservedHeaderConflict(_)
+                | StreamableHttpError::SessionExpired,
+            ) => return true,
+            Some(_) | None => {}
+        }
+        cause = current.source();
+    }
+    false
 }
 
 fn gone(tool: &ToolName, why: &str) -> Failure {

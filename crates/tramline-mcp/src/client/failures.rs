@@ -18,12 +18,15 @@ pub(super) fn sent(failure: Failure) -> Failure {
     mark(failure, true)
 }
 
-fn mark(failure: Failure, sent: bool) -> Failure {
+fn mark(mut failure: Failure, sent: bool) -> Failure {
     match failure.kind {
         FailureKind::Unavailable
         | FailureKind::Timeout
         | FailureKind::Cancelled
-        | FailureKind::BadAnswer => with(failure, SENT, sent.into()),
+        | FailureKind::BadAnswer => {
+            failure.may_have_happened = sent;
+            with(failure, SENT, sent.into())
+        }
         // The server spoke for itself, or was never asked.
         FailureKind::Tool
         | FailureKind::UnknownTool

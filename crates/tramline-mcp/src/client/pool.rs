@@ -158,6 +158,7 @@ impl Server {
                 Ok(value) => return Ok(value),
                 Err(Lost::Unsent) => {}
                 Err(Lost::Failed(failure)) => return Err(sent(failure)),
+                Err(Lost::Held(failure)) => return Err(unsent(failure)),
                 Err(Lost::Silent(failure)) => {
                     let patience = self.options.ping_timeout;
                     if connection.doubt() {

@@ -112,6 +112,14 @@ fn told(graph: &Graph, event: &Event) -> (LoggingLevel, Option<NodeIx>, String) 
         Event::Waiting { node, .. } => at(node, "lets time pass"),
         Event::StepFinished { node, .. } => at(node, "done"),
         Event::AttemptFailed {
+            failure,
+            in_doubt: true,
+            ..
+        } => {
+            let says = format!("an attempt failed and may have happened: {failure}");
+            (Warning, None, says)
+        }
+        Event::AttemptFailed {
             failure, wait_ms, ..
         } => {
             let says = format!("an attempt failed, the next in {wait_ms} ms: {failure}");

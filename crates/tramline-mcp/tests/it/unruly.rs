@@ -46,6 +46,7 @@ async fn a_crash_in_the_middle_of_a_call_tells_its_last_words() {
     let (other, crash) = tokio::join!(other, crash);
     for failure in [other.unwrap_err(), crash.unwrap_err()] {
         assert_failure(&failure, FailureKind::Unavailable, "exited with code 3");
+        assert!(failure.may_have_happened);
         let data = failure.data.unwrap();
         let stderr = data.get("stderr").and_then(Value::as_array).unwrap();
         assert_eq!(stderr, [Value::from("unruly: about to crash")]);
@@ -175,6 +176,7 @@ async fn a_server_that_exits_at_start_is_tried_again_more_and_more_rarely() {
             "exited with code 7 before it was ready",
         );
         assert_failure(&failure, FailureKind::Unavailable, "told to exit at start");
+        assert!(!failure.may_have_happened);
         let data = failure.data.unwrap();
         assert!(data.get("stderr").is_some());
         assert_eq!(data.get("sent"), Some(&false.into()));

@@ -44,6 +44,7 @@ pub(super) fn say(run: &Run, entry: &Entry) {
             step,
             failure,
             wait_ms,
+            ..
         } => line!(
             warn,
             step,

@@ -91,6 +91,13 @@ impl Progress {
                 ..
             } => self.begin(*step, *node, *attempt, at_ms),
             Event::AttemptFailed {
+                failure,
+                in_doubt: true,
+                ..
+            } => self.line(&format!(
+                "├─ {ASK}?{ASK:#} {failure} {DIM}(it may have happened){DIM:#}"
+            )),
+            Event::AttemptFailed {
                 failure, wait_ms, ..
             } => {
                 let wait = span(*wait_ms as i64);

@@ -232,6 +232,7 @@ impl Tools for OwnTools {
             });
             return Err(bad_arguments(told.collect::<Vec<_>>().join("; ")));
         }
+        let failed = |kind, how: &str| failed(kind, how).map_err(Failure::after_leaving);
         // In a task of its own, so that a panic is a failure of the step and no more.
         let work = AbortOnDropHandle::new(tokio::spawn((own.work)(call.arguments)));
         tokio::select! {

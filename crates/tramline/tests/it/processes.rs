@@ -105,6 +105,11 @@ fn an_abort_from_another_process_stops_the_driver_and_cancels_its_call() {
     all_gone(&yard.mark, SOON).unwrap();
     let log = yard.log();
     assert_eq!(log.last().unwrap()["cancelled"], "hang", "{log:?}");
+    // The call had left when the run ended.
+    let shown = yard.shown(&run);
+    let steps = shown["steps"].as_array().unwrap();
+    let hang = steps.iter().find(|step| step["node"] == "hang").unwrap();
+    assert_eq!(hang["may_have_happened"], true, "{hang}");
     let late = yard.say(&["runs", "resume", &run]);
     assert_eq!(late.exit, 2, "{late:?}");
     yard.is_sound();

@@ -22,6 +22,29 @@ fn assert_failed(said: &Said, code: &str, says: &str) {
     assert!(message.contains(says), "{message}");
 }
 
+/// The call at `it` left and failed with these words, and the run asks whether it happened. Gives the
+/// failure.
+fn assert_doubted(yard: &Yard, said: &Said, kind: &str, says: &str) -> Value {
+    assert_eq!(
+        (said.exit, &said.json["status"]),
+        (4, &json!("paused")),
+        "{said:?}"
+    );
+    let asked = &said.json["waiting"][0];
+    let about = (&asked["kind"], &asked["node"]);
+    assert_eq!(about, (&json!("in-doubt"), &json!("it")), "{said:?}");
+    let shown = yard.shown(said.json["run_id"].as_str().unwrap());
+    let steps = shown["steps"].as_array().unwrap();
+    let step = steps.iter().find(|step| step["node"] == "it").unwrap();
+    assert_eq!(step["may_have_happened"], true, "{step}");
+    let failure = step["retried"][0].clone();
+    let marked = (&failure["kind"], &failure["may_have_happened"]);
+    assert_eq!(marked, (&json!(kind), &json!(true)), "{failure}");
+    let message = failure["message"].as_str().unwrap();
+    assert!(message.contains(says), "{message}");
+    failure
+}
+
 fn assert_gave(said: &Said, result: &str) {
     assert_eq!((said.exit, &said.json["result"]), (0, &json!(result)));
 }
@@ -38,7 +61,7 @@ fn attempts(yard: &Yard, said: &Said) -> Value {
 fn a_call_that_hangs_ends_at_its_time_out() {
     let yard = one("hang", json!({}), json!({"timeout": 300}));
     let said = yard.go();
-    assert_failed(&said, "T0503", "u:hang gave no answer");
+    assert_doubted(&yard, &said, "timeout", "u:hang gave no answer");
     all_gone(&yard.mark, SOON).unwrap();
     assert_eq!(yard.log()[0]["cancelled"], "hang");
     yard.is_sound();
@@ -47,7 +70,7 @@ fn a_call_that_hangs_ends_at_its_time_out() {
 #[test]
 fn a_server_that_freezes_is_left_behind_by_nobody() {
     let yard = one("freeze", json!({}), json!({"timeout": 300}));
-    assert_failed(&yard.go(), "T0503", "u:freeze gave no answer");
+    assert_doubted(&yard, &yard.go(), "timeout", "u:freeze gave no answer");
     yard.is_sound();
 }
 
@@ -55,8 +78,8 @@ fn a_server_that_freezes_is_left_behind_by_nobody() {
 fn a_crash_in_the_middle_of_a_call_is_told_with_its_last_words() {
     let yard = one("crash", json!({}), json!({}));
     let said = yard.go();
-    assert_failed(&said, "T0502", "exited with code 3");
-    let data = &said.json["error"]["data"];
+    let failure = assert_doubted(&yard, &said, "unavailable", "exited with code 3");
+    let data = &failure["data"];
     assert_eq!(data["stderr"], json!(["unruly: about to crash"]));
     yard.is_sound();
 }
@@ -66,11 +89,7 @@ fn a_crash_is_not_retried_unless_the_call_may_be_repeated() {
     let retry = json!({"max": 2, "wait_ms": 1, "backoff": 1});
     let yard = one("crash", json!({}), json!({"retry": retry}));
     let said = yard.go();
-    assert_failed(
-        &said,
-        "T0502",
-        "not retried, since the call may have happened",
-    );
+    assert_doubted(&yard, &said, "unavailable", "exited with code 3");
     assert_eq!(attempts(&yard, &said), 1);
     yard.is_sound();
 
@@ -82,6 +101,22 @@ fn a_crash_is_not_retried_unless_the_call_may_be_repeated() {
     let said = yard.go();
     assert_failed(&said, "T0502", "exited with code 3");
     assert_eq!(attempts(&yard, &said), 3);
+    yard.is_sound();
+}
+
+#[test]
+fn a_document_that_says_what_follows_a_failure_is_not_asked() {
+    let crash = with(call("it", "crash", json!({})), json!({"on-error": "told"}));
+    let told = json!({"id": "told", "type": "transform", "next": "exit",
+        "transform": {"expr": "it.error"}});
+    let yard = Yard::new(&json!("it"), &[crash, told], &[]);
+    let said = yard.go();
+    assert_eq!(said.exit, 0, "{said:?}");
+    let error = &said.json["result"];
+    assert_eq!(
+        (&error["code"], &error["may_have_happened"]),
+        (&json!("T0502"), &json!(true))
+    );
     yard.is_sound();
 }
 
@@ -120,7 +155,12 @@ fn floods_are_borne_or_end_the_call() {
     assert_gave(&yard.go(), "flooded");
     yard.is_sound();
     let yard = one("flood", json!({"bytes": 200_000_000}), json!({}));
-    assert_failed(&yard.go(), "T0504", "flooded its standard output");
+    assert_doubted(
+        &yard,
+        &yard.go(),
+        "bad-answer",
+        "flooded its standard output",
+    );
     yard.is_sound();
 }
 

@@ -1,0 +1,196 @@
+//! Calls that failed after they had left: they may have happened, and are never just made again.
+
+use crate::support::{dag, done, engine, load};
+use std::sync::Arc;
+use tramline_core::failure::{Failure, FailureKind};
+use tramline_core::graph::Graph;
+use tramline_core::ids::ToolName;
+use tramline_core::journal::{Answer, Event, Outcome, Pause};
+use tramline_core::workflow::{Action, ERROR_LABEL, Edge, Limits, Node, Retry, Template, Workflow};
+use tramline_core::{Str, Value};
+use tramline_engine::seams::Hints;
+use tramline_engine::testing::{FakeTools, MemoryStore};
+use tramline_engine::{Ended, Engine, Said, Start};
+
+/// `lost` is carried out and its answer never comes; `away` never leaves; both fail the same way.
+fn tools() -> Arc<FakeTools> {
+    let looks = Hints {
+        read_only: Some(true),
+        ..Hints::default()
+    };
+    let lost = || Failure::new(FailureKind::Unavailable, "its server was lost").after_leaving();
+    let tools = FakeTools::new()
+        .tool("t", "lost", Hints::default(), move |_| async move {
+            Err(lost())
+        })
+        .tool("t", "looks", looks, move |_| async move { Err(lost()) })
+        .tool("t", "away", Hints::default(), |_| async {
+            let data = Value::object([("sent", false.into())]);
+            let failure = Failure::new(FailureKind::Unavailable, "it could not be started");
+            Err(failure.with_data(data))
+        })
+        .tool("t", "work", Hints::default(), |given| async move {
+            Ok(done(&given))
+        })
+        .tool("t", "endless", Hints::default(), |_| std::future::pending());
+    Arc::new(tools)
+}
+
+const TWICE: Retry = Retry {
+    max: 2,
+    wait_ms: 1,
+    backoff: 1.0,
+};
+
+/// One call with retries, and a way for its failure if it has one.
+fn one(tool: &str, handled: bool) -> Arc<Graph> {
+    let arguments = Template::Literal(Value::object::<Str>([]));
+    let tool = ToolName::new("t", tool);
+    let mut it = Node::new("it", Action::Call { tool, arguments });
+    it.retry = Some(TWICE);
+    let mut edges = vec![Edge::new("entry", "it"), Edge::new("it", "exit")];
+    if handled {
+        edges.push(Edge::labelled("it", "exit", ERROR_LABEL));
+    }
+    let workflow = Workflow {
+        name: "one".into(),
+        nodes: vec![
+            Node::new("entry", Action::Entry),
+            it,
+            Node::new("exit", Action::Exit),
+        ],
+        edges,
+        limits: Limits {
+            active_ms_max: 200,
+            ..Limits::default()
+        },
+        ..Workflow::default()
+    };
+    Arc::new(Graph::build(workflow).unwrap().0)
+}
+
+async fn run(engine: &Engine, graph: Arc<Graph>) -> (tramline_core::ids::RunId, Ended) {
+    let input = Value::object::<Str>([]);
+    let handle = engine.start(Start::new(graph, input)).await.unwrap();
+    (handle.run.clone(), handle.ended().await.unwrap())
+}
+
+fn failed(ended: Ended) -> Failure {
+    match ended {
+        Ended::Finished(Outcome::Failed { failure, .. }) => failure,
+        other => panic!("it did not fail: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn an_unrepeatable_call_is_asked_about_and_not_retried() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine(&store, &tools);
+    let (id, ended) = run(&engine, one("lost", false)).await;
+    let Ended::Paused(pauses) = ended else {
+        panic!("nobody asked: {ended:?}");
+    };
+    let [(seq, Pause::InDoubt { .. })] = pauses.as_slice() else {
+        panic!("{pauses:?}");
+    };
+    assert_eq!(tools.calls().len(), 1);
+    // Whoever takes it over asks the same, and repeats nothing.
+    let other = crate::support::engine(&store.process(), &tools);
+    let ended = other.resume(&id).await.unwrap().ended().await.unwrap();
+    assert!(matches!(ended, Ended::Paused(_)), "{ended:?}");
+    let trace = engine.trace(&id).await.unwrap();
+    let step = trace.steps.iter().find(|step| step.node == "it").unwrap();
+    assert!(step.may_have_happened && step.retried[0].may_have_happened);
+    let asked = trace.pauses.last().unwrap();
+    assert_eq!(asked.reason.as_deref(), Some("its server was lost"));
+
+    let said = Said {
+        pause: *seq,
+        answer: Answer::Skip { output: 7.into() },
+        by: "me".into(),
+        why: None,
+    };
+    let handle = other.go_on_with(&id, vec![said]).await.unwrap().unwrap();
+    let ended = handle.ended().await.unwrap();
+    assert!(
+        matches!(ended, Ended::Finished(Outcome::Completed { .. })),
+        "{ended:?}"
+    );
+    assert_eq!(tools.calls().len(), 1);
+    let trace = engine.trace(&id).await.unwrap();
+    assert!(trace.steps.iter().all(|step| !step.may_have_happened));
+}
+
+#[tokio::test]
+async fn a_way_for_failures_is_taken() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine(&store, &tools);
+    let (id, ended) = run(&engine, one("lost", true)).await;
+    let Ended::Finished(Outcome::Completed { result }) = ended else {
+        panic!("{ended:?}");
+    };
+    let error = result.get("error").unwrap();
+    assert_eq!(error.get("may_have_happened"), Some(&true.into()));
+    assert_eq!(tools.calls().len(), 1);
+    let trace = engine.trace(&id).await.unwrap();
+    assert!(trace.steps.iter().any(|step| step.may_have_happened));
+}
+
+#[tokio::test]
+async fn what_only_looks_or_never_left_is_never_in_doubt() {
+    for (tool, calls) in [("looks", 3), ("away", 3)] {
+        let (store, tools) = (MemoryStore::new(), tools());
+        let engine = engine(&store, &tools);
+        let (_, ended) = run(&engine, one(tool, false)).await;
+        failed(ended);
+        assert_eq!(tools.calls().len(), calls, "{tool}");
+    }
+}
+
+#[tokio::test]
+async fn a_task_that_may_have_happened_is_asked_about() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine(&store, &tools);
+    let tasks = dag(r#"{"tasks": [
+        {"id": "a", "tool": "t:lost", "arguments": {"task": "a"}},
+        {"id": "b", "tool": "t:work", "arguments": {"task": "b"}, "depends_on": ["a"]}
+    ]}"#);
+    let (_, ended) = run(&engine, tasks).await;
+    let Ended::Paused(pauses) = ended else {
+        panic!("{ended:?}");
+    };
+    assert!(matches!(pauses[0].1, Pause::InDoubt { .. }), "{pauses:?}");
+    assert_eq!(tools.calls().len(), 1);
+}
+
+#[tokio::test]
+async fn a_call_that_the_end_of_its_run_cuts_off_may_have_happened() {
+    // At its limit of time.
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine(&store, &tools);
+    let (id, ended) = run(&engine, one("endless", false)).await;
+    let failure = failed(ended);
+    assert_eq!(
+        (failure.kind, failure.may_have_happened),
+        (FailureKind::Limit, true)
+    );
+    let trace = engine.trace(&id).await.unwrap();
+    assert!(trace.steps.iter().any(|step| step.may_have_happened));
+    // By an abort.
+    let start = Start::new(one("endless", false), Value::object::<Str>([]));
+    let handle = engine.start(start).await.unwrap();
+    let id = handle.run.clone();
+    let started = |event: &Event| matches!(event, Event::StepStarted { .. });
+    let mut follow = engine.subscribe(id.clone(), 0);
+    while let Some(entry) = follow.next().await.unwrap() {
+        if started(&entry.event) {
+            break;
+        }
+    }
+    engine.abort(&id, "me".into(), None).await.unwrap();
+    handle.ended().await.unwrap();
+    let trace = engine.trace(&id).await.unwrap();
+    let step = trace.steps.iter().find(|step| step.node == "it").unwrap();
+    assert!(step.may_have_happened, "{step:?}");
+    assert!(load(&engine, &id).await.run.outcome.is_some());
+}
