@@ -25,6 +25,7 @@ use tramline_engine::{Engine, Guide, Options, Toolbox};
 use tramline_mcp::server::{About, Server, Toolset};
 use tramline_store::Sqlite;
 
+mod conversations;
 mod nothing;
 #[path = "../../report.rs"]
 mod report;
@@ -44,6 +45,7 @@ async fn main() -> Result<()> {
         }
     }
     let mut report = Report::new(!json);
+    conversations::measure(&mut report).await?;
     let dir = tempfile::tempdir_in(".")?;
     let store: Arc<dyn Store> = Arc::new(Sqlite::open(dir.path())?);
     let (durable, soon) = (
