@@ -63,12 +63,12 @@ pub fn encode_named(
     /// A beginning as [`Event`] writes it.
     #[derive(Serialize)]
     enum Line {
-        Started(Started<ContentDigest>),
+        Started(Box<Started<ContentDigest>>),
         Guided(Guided<ContentDigest>),
     }
     if let (Event::Started(started), [workflow]) = (&entry.event, documents) {
         let started = Started::clone(started).with(*workflow);
-        return write_line(entry.at_ms, &Line::Started(started), out);
+        return write_line(entry.at_ms, &Line::Started(Box::new(started)), out);
     }
     if let Event::Guided(begun) = &entry.event
         && begun.sops.len() == documents.len()

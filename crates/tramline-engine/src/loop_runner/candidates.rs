@@ -145,7 +145,7 @@ async fn ranked(
 /// Where tools are searched for: among everything, or among the few that a request names.
 enum Searching<'a> {
     Everything(&'a Engine),
-    Few(Index, HashMap<Str, ToolName>),
+    Few(Box<Index>, HashMap<Str, ToolName>),
 }
 
 impl<'a> Searching<'a> {
@@ -159,7 +159,7 @@ impl<'a> Searching<'a> {
             let _ = index.put(Card::of_tool(Kind::Tool, tool), None);
         }
         let named = |tool: &Arc<Tool>| (Str::from(tool.name.to_string()), tool.name.clone());
-        Self::Few(index, tools.iter().map(named).collect())
+        Self::Few(Box::new(index), tools.iter().map(named).collect())
     }
 
     /// What speaks for tools in a request, best first. Each part of a request has its turn, so that one

@@ -267,11 +267,10 @@ impl Words {
             (*begins && ASKING.contains(&word)) || WHETHER.contains(&word)
         };
         let word = texts.clone().find(asks).map(|(word, _)| word.as_str());
-        let pairs = self.all.windows(2);
         let many = |pair: &[(String, bool)]| {
             pair[0].0 == "how" && matches!(pair[1].0.as_str(), "many" | "much" | "often" | "long")
         };
-        let word = word.or_else(|| pairs.map(many).any(|is| is).then_some("how"));
+        let word = word.or_else(|| self.all.windows(2).any(many).then_some("how"));
         word.map(|word| format!("\"{word}\" makes it a question"))
     }
 

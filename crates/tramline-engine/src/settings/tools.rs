@@ -75,10 +75,10 @@ impl Tools for Discreet {
         self.ready().await.ok()?;
         let mut change = self.tools.preview(name, arguments).await?;
         let redact = |text: &Str| Str::from(self.settings.redact_text(text).into_owned());
-        change.path = redact(&change.path);
         for text in [&mut change.from, &mut change.diff, &mut change.note] {
             *text = text.as_ref().map(redact);
         }
+        change.path = redact(&change.path);
         Some(change)
     }
 

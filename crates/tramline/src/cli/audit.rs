@@ -45,7 +45,7 @@ pub(super) async fn main(common: Common, verb: Audit) -> Done {
         .await;
     let notes = notes.map_err(Stopped::from)?;
     match verb.table {
-        false => notes.iter().for_each(|note| output::line(note)),
+        false => notes.iter().for_each(output::line),
         true => table(&notes).iter().for_each(|row| output::text_line(row)),
     }
     Ok(Exit::Done)
