@@ -3,6 +3,7 @@
 //! Pure, like [`next`](mod@crate::next): each question is answered with the events that are to be
 //! recorded, and a guided run ([`Walk`]) is the fold of them. Nothing here calls anything.
 
+use crate::ids::NodeIx;
 use crate::journal::{Asked, Event, Moved, Note, Refused, Stand, Way, Weighed};
 use tramline_expr::{Map, Str, Value};
 
@@ -87,6 +88,25 @@ impl Walk {
         };
         let to = here.out(at).map(|edge| edge.to);
         let open = to.filter(|node| legal(self, Stand { sop, node: *node }).is_ok());
+        open.map(|node| here.node(node).id.clone()).collect()
+    }
+
+    /// The nodes that edges lead to and that no guard and no limit of visits excludes, whatever the
+    /// node where it stands still waits for.
+    pub fn open_next(&self) -> Vec<Str> {
+        let (here, sop) = (self.here(), self.frame().sop);
+        let Some(at) = self.frame().at else {
+            return self.next_ids();
+        };
+        let settled = guard::settle(self, at);
+        let is_closed = |node: NodeIx| {
+            let decided = !settled.weighed.is_empty() && !settled.open.is_empty();
+            decided && !settled.open.contains(&node)
+        };
+        let to = here.out(at).map(|edge| edge.to);
+        let open = to.filter(|node| {
+            not_too_often(self, Stand { sop, node: *node }).is_ok() && !is_closed(*node)
+        });
         open.map(|node| here.node(node).id.clone()).collect()
     }
 }

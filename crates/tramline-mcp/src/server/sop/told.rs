@@ -227,9 +227,27 @@ fn refusal_at(walk: &Walk, why: &Refusal, told: &mut Map) {
         walk.at_id().cloned().map_or(Value::Null, Into::into),
     );
     if !matches!(why, Refusal::NoNode { .. }) {
-        told.insert("valid_next", names(&walk.valid_next()));
+        let next = match why {
+            Refusal::Missing { .. } | Refusal::Demands { .. } => walk.valid_next(),
+            _ => walk.open_next(),
+        };
+        told.insert("valid_next", names(&next));
+    }
+    if let (Refusal::NoWay { .. }, Some(at)) = (why, walk.frame().at) {
+        let (slots, tools) = walk.wanting(at);
+        missing(&slots, &tools, told);
     }
     refusal(why, told);
+}
+
+/// What a node still waits for.
+fn missing(slots: &[Str], tools: &[AnyOf], told: &mut Map) {
+    if !slots.is_empty() {
+        told.insert("missing_slots", names(slots));
+    }
+    if !tools.is_empty() {
+        told.insert("missing_calls", demanded(tools));
+    }
 }
 
 /// What a refusal says beside its sentence.
@@ -241,12 +259,7 @@ pub(super) fn refusal(why: &Refusal, told: &mut Map) {
             }
         }
         Refusal::Missing { slots, tools, .. } => {
-            if !slots.is_empty() {
-                told.insert("missing_slots", names(slots));
-            }
-            if !tools.is_empty() {
-                told.insert("missing_calls", demanded(tools));
-            }
+            missing(slots, tools, told);
         }
         Refusal::Demands { unmet, path, .. } => {
             let each = unmet.iter().map(|it| {
