@@ -98,11 +98,21 @@ pub enum Code {
     GoesOn,
     /// A node without a way out that is not drawn as an end.
     Abrupt,
+    /// A field that is probably another one, mistyped.
+    Mistyped,
+    /// A name that no list of the file contains.
+    UnknownName,
+    /// Two guards of a node that can hold at once.
+    GuardOverlap,
+    /// A case that no guard of a node covers.
+    GuardHole,
+    /// A tool that writes, under those that only read.
+    WritingTool,
 }
 
 impl Code {
     /// Every code, for pages and tests.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 32] = [
         Self::Unreadable,
         Self::Syntax,
         Self::Missing,
@@ -130,6 +140,11 @@ impl Code {
         Self::Unprompted,
         Self::GoesOn,
         Self::Abrupt,
+        Self::Mistyped,
+        Self::UnknownName,
+        Self::GuardOverlap,
+        Self::GuardHole,
+        Self::WritingTool,
     ];
 
     /// The code as users read it.
@@ -162,6 +177,11 @@ impl Code {
             Self::Unprompted => "T0033",
             Self::GoesOn => "T0034",
             Self::Abrupt => "T0035",
+            Self::Mistyped => "T0036",
+            Self::UnknownName => "T0037",
+            Self::GuardOverlap => "T0038",
+            Self::GuardHole => "T0039",
+            Self::WritingTool => "T0040",
         }
     }
 
@@ -191,7 +211,12 @@ impl Code {
             | Self::Undecided
             | Self::Unprompted
             | Self::GoesOn
-            | Self::Abrupt => false,
+            | Self::Abrupt
+            | Self::Mistyped
+            | Self::UnknownName
+            | Self::GuardOverlap
+            | Self::GuardHole
+            | Self::WritingTool => false,
         }
     }
 
@@ -205,7 +230,10 @@ impl Code {
             | Self::Undecided
             | Self::Unprompted
             | Self::GoesOn
-            | Self::Abrupt => Severity::Warning,
+            | Self::Abrupt
+            | Self::GuardOverlap
+            | Self::GuardHole
+            | Self::WritingTool => Severity::Warning,
             Self::Unreadable
             | Self::Syntax
             | Self::Missing
@@ -224,7 +252,9 @@ impl Code {
             | Self::BadSchema
             | Self::BadServer
             | Self::TooMany
-            | Self::Unsupported => Severity::Error,
+            | Self::Unsupported
+            | Self::Mistyped
+            | Self::UnknownName => Severity::Error,
         }
     }
 }

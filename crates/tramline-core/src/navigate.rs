@@ -25,6 +25,7 @@ mod walk;
 pub use advance::advance;
 pub use demands::Unmet;
 pub use gate::{Pass, against, call, is_listed_here};
+pub(crate) use guard::Guard;
 pub use guard::Settled;
 pub use history::{CALL_BYTES_KEPT_MAX, CALLS_KEPT_MAX};
 pub use procedure::Procedure;

@@ -51,6 +51,12 @@ impl Flaws {
         self.found.len() >= FLAWS_MAX
     }
 
+    /// Whether there are errors of another kind than this.
+    pub(crate) fn fatal_but(&self, code: Code) -> bool {
+        let is_other = |it: &Flaw| it.code.severity() == Severity::Error && it.code != code;
+        self.dropped > 0 || self.found.iter().any(is_other)
+    }
+
     /// Whether one of them forbids using the document.
     pub(crate) fn fatal(&self) -> bool {
         self.fatal_since(0)

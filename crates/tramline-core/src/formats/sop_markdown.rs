@@ -13,11 +13,14 @@ use std::ops::Range;
 mod check;
 mod drawing;
 mod front;
+mod guards;
+mod names;
 mod nodes;
 mod outline;
 mod prompts;
 mod rules;
 
+use names::Formulas;
 use outline::Outline;
 
 /// More nodes than this are refused: the whole of it is kept with each conversation.
@@ -108,11 +111,17 @@ impl Reader<'_> {
         sop.sections = sections(self.text, &outline);
         let drawn = self.draw(&chart, &mut sop)?;
         let given = self.prompts(&outline, &sop);
+        let mut formulas = vec![Formulas::of_front(&front)];
+        formulas.extend(given.iter().map(Formulas::of_node));
         self.give(given, &drawn, &mut sop);
         self.settle(&front, &drawn, &mut sop);
         // What could not be read may be why something else seems to be missing.
+        if !self.flaws.fatal_but(Code::Mistyped) {
+            self.names(&front, &formulas, &sop);
+        }
         if !self.flaws.fatal() {
             self.check(&chart, &drawn, &sop);
+            self.guards(&drawn, &sop);
         }
         let places = drawn.spots.iter();
         let places = places.map(|spot| self.lines.at(spot.start).0).collect();

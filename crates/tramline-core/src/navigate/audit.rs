@@ -350,3 +350,18 @@ pub fn is_read(sop: &Sop, tool: &str) -> bool {
         }
     }
 }
+
+/// Whether a tool's name says that it changes something.
+pub fn writes_by_name(tool: &str) -> bool {
+    const VERBS: [&str; 38] = [
+        "add", "book", "buy", "cancel", "change", "charge", "close", "create", "delete", "destroy",
+        "disable", "drop", "edit", "enable", "exchange", "insert", "modify", "move", "pay",
+        "place", "post", "publish", "purchase", "put", "refund", "register", "remove", "rename",
+        "reset", "return", "save", "send", "set", "submit", "transfer", "update", "upload",
+        "write",
+    ];
+    let short = tool.rsplit_once(':').map_or(tool, |(_, short)| short);
+    let end = short.find(|c: char| !c.is_ascii_lowercase());
+    let verb = &short[..end.unwrap_or(short.len())];
+    VERBS.contains(&verb)
+}

@@ -14,7 +14,7 @@ const OPERAND_BYTES_MAX: usize = 300;
 
 /// A compiled guard.
 #[derive(Debug)]
-pub(super) enum Guard {
+pub(crate) enum Guard {
     Expression(Expression),
     Rule(Rule),
 }
@@ -39,7 +39,7 @@ pub(super) struct Verdict {
 }
 
 impl Guard {
-    pub(super) fn compile(source: &Value) -> Result<Self, String> {
+    pub(crate) fn compile(source: &Value) -> Result<Self, String> {
         match source {
             Value::String(text) => Expression::compile(text, scope::functions())
                 .map(Self::Expression)
@@ -48,6 +48,11 @@ impl Guard {
                 .map(Self::Rule)
                 .map_err(|error| error.to_string()),
         }
+    }
+
+    /// Whether it holds. Nothing while an operand is missing.
+    pub(crate) fn holds(&self, data: &Value) -> Option<bool> {
+        self.weigh(data).0
     }
 
     /// Whether it holds, and what it was made of. Nothing while an operand is missing.

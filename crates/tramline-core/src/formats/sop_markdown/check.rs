@@ -41,7 +41,7 @@ impl Reader<'_> {
         }
     }
 
-    fn odd(&mut self, code: Code, spot: Spot, message: String, hint: &str) {
+    pub(super) fn odd(&mut self, code: Code, spot: Spot, message: String, hint: &str) {
         // One that is not kept needs no place.
         if !self.flaws.is_full() {
             let place = self.lines.place(spot.start..spot.end);

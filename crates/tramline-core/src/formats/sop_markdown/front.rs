@@ -1,6 +1,7 @@
 //! The frontmatter: who the agent is, what it may call, and how strictly it is held.
 
 use super::Reader;
+use super::names::resembles;
 use super::rules::Rules;
 use crate::flaw::{Code, Place};
 use crate::formats::Flaws;
@@ -45,6 +46,8 @@ pub(super) struct Front {
     pub(super) hubs: Option<Vec<(Str, Place)>>,
     pub(super) visits_max: Option<u32>,
     pub(super) rules: Rules,
+    /// The tools that may be called anywhere.
+    pub(super) anywhere: Vec<(Str, Place)>,
 }
 
 impl Reader<'_> {
@@ -68,7 +71,9 @@ impl Reader<'_> {
 impl Front {
     fn places(&mut self) -> impl Iterator<Item = &mut Place> {
         let hubs = self.hubs.iter_mut().flatten();
-        hubs.chain(&mut self.entry).map(|(_, place)| place)
+        let anywhere = self.anywhere.iter_mut();
+        let all = hubs.chain(&mut self.entry).chain(anywhere);
+        all.map(|(_, place)| place)
     }
 }
 
@@ -93,7 +98,8 @@ fn read(root: At<'_>, sop: &mut Sop, flaws: &mut Flaws) -> Front {
         None => Value::Null,
     };
     sop.tools = only(&names(root, "tools", flaws));
-    sop.anywhere = only(&names(root, "read_only_tools", flaws));
+    let anywhere = names(root, "read_only_tools", flaws);
+    sop.anywhere = only(&anywhere);
     mode(root, sop, flaws);
     // Of tools it says more than `mode` and `strict`, which are about both.
     if let Some(gated) = fields::truth(root, "enforce_tools", flaws) {
@@ -108,6 +114,7 @@ fn read(root: At<'_>, sop: &mut Sop, flaws: &mut Flaws) -> Front {
         hubs: fields::given(root, "hubs").map(|_| names(root, "hubs", flaws)),
         visits_max: visits(root, flaws),
         rules: Rules::of_front(root, flaws),
+        anywhere,
     }
 }
 
@@ -190,24 +197,24 @@ pub(super) fn named(field: At<'_>, key: &str, flaws: &mut Flaws) -> Vec<(Str, Pl
     }
 }
 
-/// Warns of fields that are nearly ones we know. Others are somebody else's.
+/// Notes fields that are not known: an error where one is probably a known field, mistyped, since
+/// what it demands would silently not hold.
 pub(super) fn slips(at: At<'_>, owner: &str, known: &[&str], flaws: &mut Flaws) {
-    /// Names as near as this are slips.
-    const LIKENESS: f64 = 0.75;
     for (slot, (key, _)) in at.fields().enumerate() {
         if known.contains(&key.as_str()) {
             continue;
         }
-        let Some(near) = nearest(key, known.iter().copied()) else {
-            continue;
+        let near = nearest(key, known.iter().copied());
+        let is_slip = near.is_some_and(|near| resembles(key, near));
+        let hint = match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "it has no effect; remove it if it was meant for Tramline".to_owned(),
         };
-        if strsim::normalized_damerau_levenshtein(key, near) >= LIKENESS {
-            flaws.add(
-                Code::UnknownField,
-                at.key_place(slot),
-                format!("{owner} has no field `{}`", shown(key)),
-                format!("did you mean `{near}`?"),
-            );
-        }
+        let code = match is_slip {
+            true => Code::Mistyped,
+            false => Code::UnknownField,
+        };
+        let message = format!("{owner} has no field `{}`", shown(key));
+        flaws.add(code, at.key_place(slot), message, hint);
     }
 }

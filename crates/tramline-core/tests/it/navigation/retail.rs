@@ -6,10 +6,11 @@ use std::sync::Arc;
 use tramline_core::journal::Event;
 use tramline_core::navigate::Turn;
 
-/// What an agent does: walks on (with a node and slots), or calls a tool that gives something.
+/// What an agent does: walks on (with a node and slots), or calls a tool with arguments that gives
+/// something.
 enum Does {
     On(Option<&'static str>, &'static str),
-    Calls(&'static str, &'static str),
+    Calls(&'static str, &'static str, &'static str),
 }
 use Does::{Calls, On};
 
@@ -17,6 +18,13 @@ fn moves(turn: &Turn) -> usize {
     let moved = |event: &&Event| matches!(event, Event::Moved(_));
     turn.events.iter().filter(moved).count()
 }
+
+const ONE: &str = r##"{"order_id": "#1"}"##;
+const TWO: &str = r##"{"order_id": "#2"}"##;
+const PENDING: &str = r#"{"status": "pending", "user_id": "u1"}"#;
+const DELIVERED: &str = r#"{"status": "delivered", "user_id": "u1", "items": [{"item_id": "a", "product_id": "p", "price": 5}],
+    "payment_history": [{"payment_method_id": "card", "amount": 5}]}"#;
+const PRODUCT: &str = r#"{"product_id": "p", "variants": {"b": {"available": true, "price": 6}}}"#;
 
 /// Each wish of a customer, from the greeting to its end.
 const WISHES: [(&str, &[Does]); 6] = [
@@ -27,9 +35,13 @@ const WISHES: [(&str, &[Does]); 6] = [
                 Some("CHK_CANCEL"),
                 r##"{"order_id": "#1", "reason": "ordered by mistake"}"##,
             ),
-            Calls("get_order_details", r#"{"status": "pending"}"#),
+            Calls("get_order_details", ONE, PENDING),
             On(None, "{}"),
-            Calls("cancel_pending_order", "{}"),
+            Calls(
+                "cancel_pending_order",
+                r##"{"order_id": "#1", "reason": "ordered by mistake"}"##,
+                "{}",
+            ),
             On(None, "{}"),
         ],
     ),
@@ -40,9 +52,9 @@ const WISHES: [(&str, &[Does]); 6] = [
                 Some("CHK_MOD"),
                 r##"{"order_id": "#1", "change": "address", "new_address": {}}"##,
             ),
-            Calls("get_order_details", r#"{"status": "pending"}"#),
+            Calls("get_order_details", ONE, PENDING),
             On(None, "{}"),
-            Calls("modify_pending_order_address", "{}"),
+            Calls("modify_pending_order_address", ONE, "{}"),
             On(None, "{}"),
         ],
     ),
@@ -50,15 +62,15 @@ const WISHES: [(&str, &[Does]); 6] = [
         "END_UADDR",
         &[
             On(Some("COLLECT_USER_ADDR"), r#"{"user_address": {}}"#),
-            Calls("modify_user_address", "{}"),
+            Calls("modify_user_address", r#"{"user_id": "u1"}"#, "{}"),
             On(None, "{}"),
         ],
     ),
     (
         "DENY_RETURN",
         &[
-            On(Some("CHK_RETURN"), r##"{"order_id": "#3"}"##),
-            Calls("get_order_details", r#"{"status": "pending"}"#),
+            On(Some("CHK_RETURN"), r##"{"order_id": "#1"}"##),
+            Calls("get_order_details", ONE, PENDING),
             On(None, "{}"),
         ],
     ),
@@ -69,9 +81,13 @@ const WISHES: [(&str, &[Does]); 6] = [
                 Some("CHK_RETURN"),
                 r##"{"order_id": "#2", "return_items": [], "refund_to": "card"}"##,
             ),
-            Calls("get_order_details", r#"{"status": "delivered"}"#),
+            Calls("get_order_details", TWO, DELIVERED),
             On(None, "{}"),
-            Calls("return_delivered_order_items", "{}"),
+            Calls(
+                "return_delivered_order_items",
+                r##"{"order_id": "#2", "item_ids": ["a"], "payment_method_id": "card"}"##,
+                "{}",
+            ),
             On(None, "{}"),
         ],
     ),
@@ -79,11 +95,15 @@ const WISHES: [(&str, &[Does]); 6] = [
         "END_EXCH",
         &[
             On(Some("CHK_EXCH"), r##"{"order_id": "#2"}"##),
-            Calls("get_order_details", r#"{"status": "delivered"}"#),
+            Calls("get_order_details", TWO, DELIVERED),
             On(None, r#"{"exchanges": [], "payment_method_id": "card"}"#),
-            Calls("get_product_details", "{}"),
+            Calls("get_product_details", r#"{"product_id": "p"}"#, PRODUCT),
             On(None, "{}"),
-            Calls("exchange_delivered_order_items", "{}"),
+            Calls(
+                "exchange_delivered_order_items",
+                r##"{"order_id": "#2", "item_ids": ["a"], "new_item_ids": ["b"], "payment_method_id": "card"}"##,
+                "{}",
+            ),
             On(None, "{}"),
         ],
     ),
@@ -112,8 +132,8 @@ fn advance_saves_six_calls_in_ten() {
                     nodes += moves(&turn);
                     calls += 1;
                 }
-                Calls(tool, gives) => {
-                    let turn = told.call(tool, Some("yes"), gives);
+                Calls(tool, arguments, gives) => {
+                    let turn = told.call_with(tool, arguments, Some("yes"), gives);
                     assert!(turn.refusal.is_none(), "{end}: {turn:?}");
                 }
             }
@@ -128,4 +148,238 @@ fn advance_saves_six_calls_in_ten() {
     );
     // What docs/sop.md states.
     assert_eq!((calls, nodes), (23, 58));
+}
+
+/// A call that a rule stops: the tool, its arguments, and what the rule says.
+const STOPPED: [(&str, &str, &str); 26] = [
+    (
+        "cancel_pending_order",
+        r##"{"order_id": "#other", "reason": "no longer needed"}"##,
+        "belongs to another customer",
+    ),
+    (
+        "modify_user_address",
+        r#"{"user_id": "u2"}"#,
+        "only the profile of the customer",
+    ),
+    (
+        "cancel_pending_order",
+        r##"{"order_id": "#2", "reason": "no longer needed"}"##,
+        "only a pending order whose items",
+    ),
+    (
+        "cancel_pending_order",
+        r##"{"order_id": "#1", "reason": "too dear"}"##,
+        "the reason must be",
+    ),
+    (
+        "modify_pending_order_address",
+        r##"{"order_id": "#2"}"##,
+        "only a pending order can be changed",
+    ),
+    (
+        "modify_pending_order_payment",
+        r##"{"order_id": "#2", "payment_method_id": "gift_card_1"}"##,
+        "only a pending order can be changed",
+    ),
+    (
+        "modify_pending_order_payment",
+        r##"{"order_id": "#1", "payment_method_id": "card"}"##,
+        "paid that way already",
+    ),
+    (
+        "modify_pending_order_payment",
+        r##"{"order_id": "#1", "payment_method_id": "paypal_9"}"##,
+        "the customer has no such payment method",
+    ),
+    (
+        "modify_pending_order_payment",
+        r##"{"order_id": "#1", "payment_method_id": "gift_card_1"}"##,
+        "the gift card does not cover the total",
+    ),
+    (
+        "modify_pending_order_items",
+        r##"{"order_id": "#2", "item_ids": ["a"], "new_item_ids": ["b"], "payment_method_id": "card"}"##,
+        "the items of an order can be changed once, while it is pending",
+    ),
+    (
+        "return_delivered_order_items",
+        r##"{"order_id": "#1", "item_ids": ["a"], "payment_method_id": "card"}"##,
+        "only a delivered order",
+    ),
+    (
+        "exchange_delivered_order_items",
+        r##"{"order_id": "#1", "item_ids": ["a"], "new_item_ids": ["b"], "payment_method_id": "card"}"##,
+        "only a delivered order",
+    ),
+    (
+        "return_delivered_order_items",
+        r##"{"order_id": "#2", "item_ids": ["a"], "payment_method_id": "paypal_1"}"##,
+        "the refund goes to",
+    ),
+    (
+        "return_delivered_order_items",
+        r##"{"order_id": "#2", "item_ids": [], "payment_method_id": "card"}"##,
+        "name the items",
+    ),
+    (
+        "return_delivered_order_items",
+        r##"{"order_id": "#2", "item_ids": ["a", "a"], "payment_method_id": "card"}"##,
+        "or not as many of them",
+    ),
+    (
+        "return_delivered_order_items",
+        r##"{"order_id": "#2", "item_ids": ["z"], "payment_method_id": "card"}"##,
+        "does not have these items",
+    ),
+    (
+        "modify_pending_order_items",
+        r##"{"order_id": "#1", "item_ids": ["a"], "new_item_ids": ["b", "c"], "payment_method_id": "card"}"##,
+        "each item needs one new item",
+    ),
+    (
+        "exchange_delivered_order_items",
+        r##"{"order_id": "#2", "item_ids": ["a"], "new_item_ids": ["c"], "payment_method_id": "card"}"##,
+        "an available variant of the same product",
+    ),
+    (
+        "exchange_delivered_order_items",
+        r##"{"order_id": "#2", "item_ids": ["a"], "new_item_ids": ["elsewhere"], "payment_method_id": "card"}"##,
+        "an available variant of the same product",
+    ),
+    (
+        "exchange_delivered_order_items",
+        r##"{"order_id": "#2", "item_ids": ["a"], "new_item_ids": ["b"], "payment_method_id": "paypal_9"}"##,
+        "the customer has no such payment method",
+    ),
+    (
+        "exchange_delivered_order_items",
+        r##"{"order_id": "#2", "item_ids": ["a"], "new_item_ids": ["b"], "payment_method_id": "gift_card_1"}"##,
+        "does not cover the difference",
+    ),
+    (
+        "exchange_delivered_order_items",
+        r##"{"order_id": "#2", "item_ids": ["a"], "new_item_ids": ["a"], "payment_method_id": "card"}"##,
+        "the new item is the same",
+    ),
+    (
+        "modify_pending_order_items",
+        r##"{"order_id": "#1", "item_ids": ["a"], "new_item_ids": ["b"], "payment_method_id": "paypal_1"}"##,
+        "settled another way",
+    ),
+    (
+        "modify_pending_order_items",
+        r##"{"order_id": "#3", "item_ids": ["a"], "new_item_ids": ["b"], "payment_method_id": "card"}"##,
+        "the items of an order can be changed once (",
+    ),
+    (
+        "return_delivered_order_items",
+        r##"{"order_id": "#4", "item_ids": ["a"], "payment_method_id": "card"}"##,
+        "an order can be returned or exchanged once (",
+    ),
+    (
+        "exchange_delivered_order_items",
+        r##"{"order_id": "#4", "item_ids": ["a"], "new_item_ids": ["b"], "payment_method_id": "card"}"##,
+        "an order can be returned or exchanged once (",
+    ),
+];
+
+/// A customer with orders of every kind, each looked up, and two that were changed already.
+fn at_the_counter() -> Told {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/sop/retail/retail.md");
+    let mut retail = sop(&std::fs::read_to_string(file).unwrap());
+    // Place is tried elsewhere: here every tool may be called at the first node, unasked.
+    let writes = retail.tools.clone();
+    retail.nodes[0].tools = writes;
+    let mut told = Told::along(vec![Arc::new(retail)]);
+    told.go("START");
+    let mut does = |tool: &str, arguments: &str, gives: &str| {
+        let turn = told.call_with(tool, arguments, None, gives);
+        assert!(turn.refusal.is_none(), "{turn:?}");
+    };
+    let order = |user: &str, status: &str| {
+        format!(
+            r#"{{"user_id": "{user}", "status": "{status}", "payment_history": [{{"payment_method_id": "card", "amount": 5}}],
+            "items": [{{"item_id": "a", "product_id": "p", "price": 5}}]}}"#
+        )
+    };
+    does("find_user_id_by_email", "{}", r#""u1""#);
+    let methods = r#"{"payment_methods": {"card": {"source": "credit_card"}, "paypal_1": {"source": "paypal"},
+        "gift_card_1": {"source": "gift_card", "balance": 0.5}}}"#;
+    does("get_user_details", r#"{"user_id": "u1"}"#, methods);
+    let product = r#"{"product_id": "p", "variants": {"a": {"available": true, "price": 5},
+        "b": {"available": true, "price": 6}, "c": {"available": false, "price": 4}}}"#;
+    does("get_product_details", r#"{"product_id": "p"}"#, product);
+    for (id, user, status) in [
+        ("#1", "u1", "pending"),
+        ("#2", "u1", "delivered"),
+        ("#3", "u1", "pending"),
+        ("#4", "u1", "delivered"),
+        ("#other", "u2", "pending"),
+    ] {
+        let id = format!(r#"{{"order_id": "{id}"}}"#);
+        does("get_order_details", &id, &order(user, status));
+    }
+    let change = r##"{"order_id": "#3", "item_ids": ["a"], "new_item_ids": ["b"], "payment_method_id": "card"}"##;
+    does(
+        "modify_pending_order_items",
+        change,
+        &order("u1", "pending (item modified)"),
+    );
+    let exchange = change.replace("#3", "#4");
+    does(
+        "exchange_delivered_order_items",
+        &exchange,
+        &order("u1", "exchange requested"),
+    );
+    // A shop that does not tell its orders' state: the calls alone say that it was changed.
+    for (id, status) in [("#3", "pending"), ("#4", "delivered")] {
+        let id = format!(r#"{{"order_id": "{id}"}}"#);
+        does("get_order_details", &id, &order("u1", status));
+    }
+    told
+}
+
+#[test]
+fn every_rule_of_the_example_stops_a_call() {
+    let told = at_the_counter();
+    let mut heard: Vec<(String, String)> = Vec::new();
+    for (tool, arguments, says) in STOPPED {
+        let mut told = Told {
+            walk: told.walk.clone(),
+            journal: Vec::new(),
+        };
+        let turn = told.call_with(tool, arguments, None, "{}");
+        assert!(turn.refusal.is_some(), "{tool} {arguments} was let through");
+        let (name, arguments) = (
+            tramline_core::ids::ToolName::new("shop", tool),
+            tramline_core::Value::from_json(arguments).unwrap(),
+        );
+        let report = tramline_core::navigate::check_rules(&told.walk, &name, &arguments, None);
+        let broken = report.checked.iter().filter(|it| it.holds == Some(false));
+        let broken: Vec<String> = broken.map(|it| it.says()).collect();
+        let fits = broken.iter().any(|it| it.contains(says));
+        assert!(fits, "{tool} {arguments}: {broken:?} without {says}");
+        for checked in report.checked.iter().filter(|it| it.holds == Some(false)) {
+            heard.push((
+                tool.to_owned(),
+                checked.message.clone().unwrap().to_string(),
+            ));
+        }
+    }
+    let retail = told.walk.sop();
+    let mut all = 0;
+    for rule in &retail.rules {
+        let message = rule
+            .message
+            .as_ref()
+            .expect("a rule of the example has words");
+        let is_heard = |tool: &str| heard.iter().any(|(it, says)| it == tool && says == message);
+        assert!(
+            rule.tools.iter().any(|tool| is_heard(tool)),
+            "nothing breaks {message}"
+        );
+        all += 1;
+    }
+    assert_eq!(all, 22, "add a call that each new rule stops");
 }
