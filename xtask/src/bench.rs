@@ -86,14 +86,23 @@ fn expr(arguments: &[String]) -> Result<()> {
     )
 }
 
+/// Recorded conversations through the gate of a procedure; with `--moves`, what a move takes.
 fn sop(arguments: &[String]) -> Result<()> {
-    let what = "build --quiet --release --package tramline-bench --no-default-features \
-                --features sop --bin tramline-bench-sop";
+    let is_moves = arguments.iter().any(|it| it == "--moves");
+    let (feature, program) = match is_moves {
+        true => ("sop", "tramline-bench-sop"),
+        false => ("replay", "tramline-bench-replay"),
+    };
+    let what = format!(
+        "build --quiet --release --package tramline-bench --no-default-features \
+         --features {feature} --bin {program}"
+    );
     shell::run(&mut shell::cargo(
         &what.split_whitespace().collect::<Vec<_>>(),
     ))?;
-    let program = paths::target().join("release/tramline-bench-sop");
-    shell::run(Command::new(program).args(arguments))
+    let rest = arguments.iter().filter(|it| *it != "--moves");
+    let program = paths::target().join("release").join(program);
+    shell::run(Command::new(program).args(rest))
 }
 
 fn graphs(arguments: &[String]) -> Result<()> {

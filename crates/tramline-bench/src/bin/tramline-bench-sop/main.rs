@@ -1,6 +1,6 @@
 //! Measures a move along a large procedure: from the request on a pipe to its reply, over a disk.
 //!
-//! `cargo xtask bench sop` runs this. What the pipe and the protocol cost is measured by pings over
+//! `cargo xtask bench sop --moves` runs this. What the pipe and the protocol cost is measured by pings over
 //! the same pipe in the same minute; the rest is what the server does for a move.
 
 #![allow(

@@ -1,0 +1,3 @@
+//! The gate over recorded conversations, in numbers.
+
+mod replay;
