@@ -41,6 +41,7 @@ impl<'r> Agent<'r> {
             origin: Value::Null,
             owner: None,
             ttl_ms: None,
+            pinned: None,
         };
         let procedures = vec![Arc::clone(&replay.procedure)];
         let walk = Walk::begin(RunId::new(1, 1), procedures, begun, 0);
@@ -208,6 +209,7 @@ impl<'r> Agent<'r> {
             asked_in: Some(RunId::new(2, u128::from(self.walk.calls))),
             asks: false,
             is_other: false,
+            step: None,
             upstream: None,
         };
         let turn = navigate::call(&self.walk, pass);
@@ -235,6 +237,7 @@ impl<'r> Agent<'r> {
             output: answer.as_ref().cloned().unwrap_or_default(),
             failure: answer.err().map(|(kind, why)| Failure::new(kind, why)),
             by: None,
+            edited_arguments: None,
         };
         self.record(&Turn {
             events: vec![Event::ToolAnswered(Box::new(answered))],

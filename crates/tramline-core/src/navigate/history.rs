@@ -196,13 +196,16 @@ fn never_left(called: &ToolCalled, failure: &Failure) -> bool {
 
 /// Whether a call that failed may have had an effect all the same.
 fn has_unknown_effect(failure: &Failure) -> bool {
+    if failure.may_have_happened {
+        return true;
+    }
     match failure.kind {
-        FailureKind::Unavailable
-        | FailureKind::Timeout
+        FailureKind::Timeout
         | FailureKind::BadAnswer
         | FailureKind::Cancelled
         | FailureKind::Limit => true,
         FailureKind::Tool
+        | FailureKind::Unavailable
         | FailureKind::UnknownTool
         | FailureKind::BadArguments
         | FailureKind::Expression

@@ -153,3 +153,18 @@ fn a_heading_inside_a_nodes_section_is_part_of_its_instructions() {
         assert_eq!(read.sop.version.as_deref(), Some(kept));
     }
 }
+
+#[test]
+fn the_examples_have_no_flaws() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/sop");
+    for file in [
+        "retail/retail.md",
+        "incident/incident.md",
+        "onboarding/onboarding.md",
+        "onboarding/week.md",
+    ] {
+        let read = sop_markdown::read(&std::fs::read(examples.join(file)).unwrap(), "x");
+        let read = read.unwrap_or_else(|flaws| panic!("{file}: {flaws:#?}"));
+        assert_eq!(read.warnings, [], "{file}");
+    }
+}

@@ -4,6 +4,7 @@ use super::toolset::{ACTS, Own, plain};
 use rmcp::model::Tool;
 use tramline_engine::seams::Hints;
 
+mod annotated;
 mod call;
 mod gated;
 mod load;

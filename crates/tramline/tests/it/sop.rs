@@ -217,6 +217,12 @@ fn sophia_martin_has_three_wishes() {
         "arguments": {"order_id": "#W0"},
         "confirm": "the customer said yes",
     });
+    // A rule wants the order looked up first, and says so.
+    let unknown = say(&mut talk, "sop_call", wanted.clone());
+    let first = json!([{"tool": "get_order_details", "arguments": {"order_id": "#W0"}}]);
+    assert_eq!(unknown["error"]["call_first"], first, "{unknown}");
+    let look_up = json!({"order_id": "#W0"});
+    call(&shop, &mut talk, "get_order_details", look_up);
     let unasked = say(&mut talk, "sop_call", wanted.clone());
     assert_eq!(unasked["status"], "approval_required", "{unasked}");
     let question = unasked["checkpoint_id"].as_str().unwrap();
@@ -258,7 +264,8 @@ fn sophia_martin_has_three_wishes() {
     );
     assert_eq!(on["node"]["id"], "DO_USER_ADDR");
     assert_eq!(on["passed"][0]["id"], "COLLECT_USER_ADDR");
-    call(&shop, &mut talk, "modify_user_address", json!({}));
+    let user = json!({"user_id": "sophia_martin_8570"});
+    call(&shop, &mut talk, "modify_user_address", user);
     let end = say(&mut talk, "advance", json!({}));
     assert_eq!(end["node"]["id"], "END_UADDR");
     assert!(end["todo_reminder"].is_string());
@@ -302,7 +309,7 @@ fn sophia_martin_has_three_wishes() {
         &shop,
         &mut talk,
         "exchange_delivered_order_items",
-        json!({"order_id": "#W2"}),
+        json!({"order_id": "#W2", "item_ids": ["t1"], "new_item_ids": ["t2"], "payment_method_id": "card_1"}),
     );
     let end = say(&mut talk, "advance", json!({}));
     assert_eq!(end["node"]["id"], "END_EXCH");

@@ -74,8 +74,13 @@ impl Formulas {
 struct Listed<'s> {
     tools: HashSet<&'s str>,
     slots: HashSet<&'s str>,
-    /// Whether procedures inside this one can have names of their own.
+    /// Whether there can be names that are listed elsewhere: then only near misses are flaws.
     is_open: bool,
+}
+
+/// Whether procedures inside this one can have names of their own.
+fn is_open(sop: &Sop) -> bool {
+    sop.nodes.iter().any(|it| it.procedure.is_some())
 }
 
 impl<'s> Listed<'s> {
@@ -91,7 +96,7 @@ impl<'s> Listed<'s> {
                 .flat_map(|it| &it.slots)
                 .map(|it| it.name.as_str())
                 .collect(),
-            is_open: sop.nodes.iter().any(|it| it.procedure.is_some()),
+            is_open: is_open(sop),
         }
     }
 
@@ -106,6 +111,8 @@ impl Reader<'_> {
     /// Checks the names in `read_only_tools`, in guards and in rules.
     pub(super) fn names(&mut self, front: &Front, formulas: &[Formulas], sop: &Sop) {
         let mut listed = Listed::of(sop);
+        // Without `tools` in the frontmatter, `read_only_tools` is the list of its tools.
+        listed.is_open |= sop.tools.is_empty();
         if !listed.tools.is_empty() {
             for (name, place) in &front.anywhere {
                 if !listed.has_tool(name) {
@@ -113,6 +120,7 @@ impl Reader<'_> {
                 }
             }
         }
+        listed.is_open = is_open(sop);
         for (name, place) in &front.anywhere {
             if writes_by_name(name) {
                 let message = format!("`{}` under `read_only_tools` seems to write", shown(name));

@@ -35,8 +35,9 @@ impl Compiled {
 /// What became of a look-up.
 #[derive(Clone, Debug)]
 enum Found {
-    /// It was found in an earlier call.
-    Value(Value),
+    /// It was found in an earlier call. Where that was of another tool than the one that looks it up,
+    /// the arguments to look it up anew.
+    Value(Value, Option<Map>),
     /// These calls were not made.
     Missing(Vec<Map>),
     /// The arguments cannot be told, because of this path or look-up.
@@ -54,7 +55,7 @@ impl Lookups {
     pub(super) fn values(&self) -> Value {
         let mut values = Map::new();
         for (name, _, found) in &self.found {
-            if let Found::Value(value) = found {
+            if let Found::Value(value, _) = found {
                 values.insert(name.clone(), value.clone());
             }
         }
@@ -80,8 +81,14 @@ impl Lookups {
         let found = self.found.iter().find(|(it, _, _)| it == name);
         match found {
             None => format!("there is no look-up `{name}`").into(),
-            Some((_, tool, Found::Value(_))) => {
+            Some((_, tool, Found::Value(_, None))) => {
                 format!("`{path}` is not in what {tool} gave").into()
+            }
+            Some((_, tool, Found::Value(_, Some(arguments)))) => {
+                let arguments = Value::from(arguments.clone());
+                let told = format!("call {tool} with {arguments} again, for `{path}`");
+                call(tool, arguments);
+                told.into()
             }
             Some((_, tool, Found::Missing(all))) => {
                 let told = all.iter().map(|arguments| {
@@ -120,10 +127,17 @@ fn one(lookup: &Compiled, history: &History, data: &Value) -> Found {
         let mut all = wanted.iter();
         all.all(|(key, value)| arguments.get(key) == Some(value))
     };
-    let mut made = history.of(&lookup.lookup.tools).rev();
-    let result = made.find_map(|made| made.result().filter(|_| fits(&made.arguments)));
-    match result {
-        Some(result) => Found::Value(result.clone()),
+    let latest = |tools: &[Str]| {
+        let mut made = history.of(tools).rev();
+        let found = made.find(|made| made.result().is_some() && fits(&made.arguments));
+        found.and_then(|made| Some((made.call, made.result()?.clone())))
+    };
+    let first = lookup.lookup.tools.get(..1).and_then(&latest);
+    match latest(&lookup.lookup.tools) {
+        Some((call, result)) => {
+            let is_first = first.is_some_and(|(it, _)| it == call);
+            Found::Value(result, (!is_first).then_some(wanted))
+        }
         None => Found::Missing(vec![wanted]),
     }
 }
@@ -147,13 +161,13 @@ fn all(lookup: &Compiled, each: &Formula, history: &History, data: &Value) -> Fo
     let (mut values, mut missing) = (Vec::new(), Vec::new());
     for item in distinct {
         match one(lookup, history, &with(data, "each", item)) {
-            Found::Value(value) => values.push(value),
+            Found::Value(value, _) => values.push(value),
             Found::Missing(wanted) => missing.extend(wanted),
             Found::Unclear(path) => return Found::Unclear(path),
         }
     }
     match missing.is_empty() {
-        true => Found::Value(values.into()),
+        true => Found::Value(values.into(), None),
         false => Found::Missing(missing),
     }
 }

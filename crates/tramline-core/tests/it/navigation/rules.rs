@@ -165,6 +165,15 @@ fn the_latest_result_wins_and_a_field_it_lacks_is_missing() {
         says(&again).contains("lookups.order.status = \"refunded\""),
         "{again:?}"
     );
+    // What a change gave lacks the field: the order is to be looked up again.
+    let mut changed = desk(&front, "");
+    order(&mut changed, "1", r#"{"status": "paid"}"#);
+    changed.call_with("refund", refund, None, "{}");
+    let again = changed.call_with("refund", REFUND, None, "1");
+    assert!(
+        says(&again).contains(r#"call order with {"id":"1"} again"#),
+        "{again:?}"
+    );
     order(&mut told, "1", "{}");
     let lacking = told.call_with("refund", REFUND, None, "1");
     assert!(

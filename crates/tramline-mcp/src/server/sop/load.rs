@@ -1,5 +1,6 @@
 //! `load_graph`: reads a procedure and those it leads into, and begins a conversation.
 
+use super::annotated;
 use super::pinned::{self, Asked, PinnedProcedure};
 use super::seat::is_shared;
 use super::told;
@@ -125,7 +126,8 @@ pub(in super::super) async fn load(engine: &Engine, file: &str) -> Result<Loaded
         let name = name.split('.').next().unwrap_or(name);
         let read = sop_markdown::read(text.as_bytes(), name);
         let read = read.map_err(|flaws| Unusable::Flawed(place.clone(), flaws))?;
-        let told = read.warnings.into_iter();
+        let annotated = annotated::writing(engine, &read.sop);
+        let told = read.warnings.into_iter().chain(annotated);
         warnings.extend(told.map(|flaw| (place.clone(), flaw)));
         gathering.add(file, read.sop);
     }

@@ -82,7 +82,7 @@ fn a_procedure_is_walked_from_a_pipe() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let words = "ROUTE\nnope\ncall find_user_id_by_email \"u1\"\nnext\nCHK_CANCEL\nset order_id=W1\n\
+    let words = "START\nnope\nnext\ncall find_user_id_by_email \"u1\"\nnext\nCHK_CANCEL\nset order_id=W1\n\
                  call get_order_details {\"status\": \"pending\"}\nnext\nset reason=ordered by mistake\nnext\nquit\n";
     child
         .stdin

@@ -107,3 +107,24 @@ async fn a_refusal_names_the_look_up_and_the_operands_and_a_person_sees_the_rule
     ];
     assert_eq!(holds, expected);
 }
+
+/// Annotations say more than names: what a server says writes is not read-only.
+#[tokio::test]
+async fn a_tool_that_its_server_says_writes_is_warned_of_under_read_only_tools() {
+    let hints = Hints {
+        read_only: Some(false),
+        ..Hints::default()
+    };
+    let tools = tools(vec![("till.md", TILL.to_owned())]);
+    let tools = tools.tool("shop", "order", hints, |given| async { Ok(given) });
+    let store = Arc::new(MemoryStore::default());
+    let engine = Engine::new(store, Arc::new(tools), Options::default());
+    let server = over(engine, &[Toolset::Sop], Vec::new());
+    let client = connect(&server, Era::Legacy).await;
+    let loaded = say(&client, "load_graph", json!({"sop_file": "till.md"})).await;
+    let warnings = loaded["warnings"].to_string();
+    assert!(
+        warnings.contains("T0040") && warnings.contains("`order`"),
+        "{loaded}"
+    );
+}
