@@ -27,13 +27,18 @@ const BUILTINS: [&str; 9] = [
 const NOT_SHOWN: [Code; 1] = [Code::TooMany];
 
 /// Flaws that only procedures have.
-const OF_PROCEDURES: [Code; 6] = [
+const OF_PROCEDURES: [Code; 11] = [
     Code::Unlisted,
     Code::Stray,
     Code::Undecided,
     Code::Unprompted,
     Code::GoesOn,
     Code::Abrupt,
+    Code::Mistyped,
+    Code::UnknownName,
+    Code::GuardOverlap,
+    Code::GuardHole,
+    Code::WritingTool,
 ];
 
 /// All that is wrong with the procedure that a page shows.
