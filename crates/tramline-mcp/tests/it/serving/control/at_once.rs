@@ -2,7 +2,7 @@
 
 use super::{Place, call, diamond, layered, refused};
 use crate::serving::support::{Client, Era, request, structured};
-use futures_util::future::join_all;
+use futures_util::future::{join_all, select_all};
 use rmcp::model::CallToolResult;
 use serde_json::{Value as Json, json};
 use tokio::task::JoinHandle;
@@ -54,8 +54,11 @@ async fn of_two_unnamed_continues_one_wins_in_one_process_and_in_two() {
         let first = call(&one, "execute_dag", layered(held())).await;
         let go = json!({"workflow_id": first["workflow_id"]});
         let both = [&one, &two].map(|client| begin(client, "continue", go.clone()));
+        // The layer lasts until the other one is refused.
+        let (first_back, _, rest) = select_all(both).await;
         let_go(&place).await;
-        let both = join_all(both).await.into_iter().map(Result::unwrap);
+        let rest = join_all(rest).await;
+        let both = [first_back].into_iter().chain(rest).map(Result::unwrap);
         let (won, lost) = sorted(both.collect());
         assert_eq!((won.len(), lost.len()), (1, 1), "{won:?} {lost:?}");
         assert_eq!(
