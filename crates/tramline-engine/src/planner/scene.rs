@@ -5,7 +5,7 @@ use super::past::{Past, ToolNo};
 use super::{Ask, Found, literals, words};
 use crate::seams::Tool;
 use crate::search::said;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use tramline_core::Value;
 
@@ -22,9 +22,14 @@ const SAME_MIN: f64 = 0.7;
 /// An intent so near to a wish is the same one: what was done for it last is what is wanted.
 const VERY_SAME_MIN: f64 = 0.95;
 /// A precedent that is further away does not vote: it shares a word or two with the wish, and its tools
-/// would only crowd out those that were found. Chosen by `cargo xtask bench planner` so that a past from
-/// other domains costs nothing.
+/// would only crowd out those that were found.
 const NEAR_MIN: f64 = 0.3;
+/// A precedent that is no nearer than this votes only if search found one of its tools, too.
+const NEAR_ALONE_MIN: f64 = 0.6;
+/// So many of the tools that search found speak for a precedent.
+const BACKED_BY: usize = 8;
+/// The same of those that it found for a clause.
+const BACKED_BY_CLAUSE: usize = 3;
 /// So many precedents make what was learnt weigh half of what it can.
 const HALF_TRUST: f64 = 200.0;
 
@@ -101,7 +106,13 @@ impl<'a> Scene<'a> {
         let known = spoken.iter().filter(|word| ask.past.weight(word).is_some());
         let known = known.count() as f64 / spoken.len().max(1) as f64;
         let mut near = ask.past.near(&spoken, VOTERS);
-        near.retain(|(like, _)| f64::from(*like) * known >= NEAR_MIN);
+        let backed = backed(ask);
+        near.retain(|(like, row)| {
+            let tools = &ask.past.row(*row).tools;
+            let same = f64::from(*like) * known;
+            let is_found = || tools.iter().any(|tool| backed.contains(tool));
+            same >= NEAR_ALONE_MIN || (same >= NEAR_MIN && is_found())
+        });
         let nearest = near.first().map_or(0.0, |(like, _)| f64::from(*like));
         let amount = ask.past.len() as f64;
         // Where nothing near was done, the past knows nothing of these words either.
@@ -289,6 +300,16 @@ impl<'a> Scene<'a> {
         all.truncate(most);
         all
     }
+}
+
+/// The tools that were ever used and that search found for the wish or for one of its clauses.
+fn backed(ask: &Ask<'_>) -> HashSet<ToolNo> {
+    let found = ask.found.tools.iter().take(BACKED_BY).map(|(tool, _)| tool);
+    let clauses = ask.found.clauses.iter();
+    let spoken = clauses.flat_map(|clause| clause.hits.iter().take(BACKED_BY_CLAUSE));
+    let all = found.chain(spoken.map(|(tool, _)| tool));
+    all.filter_map(|tool| ask.past.number(&tool.name.to_string()))
+        .collect()
 }
 
 /// How much of what a name tells is said in a wish.

@@ -231,6 +231,47 @@ fn tools_that_are_gone_are_not_planned() {
     );
 }
 
+#[test]
+fn what_a_plan_leaves_out_is_named() {
+    let plan = planned("tell the time, paint the fence");
+    assert_eq!(plan.unmet, ["paint the fence"], "{plan:?}");
+    assert!(plan.explanation.contains("paint the fence"), "{plan:?}");
+    let plan = planned("read the file a.txt, send a message to 'ann' with text 'hi'");
+    let names: Vec<_> = plan.tools.iter().map(ToString::to_string).collect();
+    let whole = names.len() == 2;
+    assert!(whole || !plan.unmet.is_empty(), "{plan:?}");
+}
+
+#[test]
+fn only_what_surely_just_reads_may_run() {
+    let reads = |tool: &Arc<Tool>| {
+        let mut tool = (**tool).clone();
+        tool.hints.read_only = Some(true);
+        Arc::new(tool)
+    };
+    let safe: Vec<_> = tools().iter().map(reads).collect();
+    let may = |wish: &str, tools: &[Arc<Tool>]| plan(wish, None, tools, |_| false).may_run();
+    assert!(may("read file a.txt", &safe));
+    assert!(!may("read file a.txt", &tools()), "nothing is annotated");
+    for wish in [
+        "do not read file a.txt",
+        "read file a.txt?",
+        "read file a.txt unless it is large",
+        "read file",
+        "read file a.txt, paint the fence",
+        "file a.txt",
+    ] {
+        assert!(!may(wish, &safe), "{wish}");
+    }
+}
+
+#[test]
+fn a_value_of_the_context_must_fit() {
+    let context = Value::object([("path", 7.into())]);
+    let plan = plan("read the file", Some(&context), &tools(), |_| false);
+    assert_eq!(plan.missing.len(), 1, "{plan:?}");
+}
+
 proptest::proptest! {
     #[test]
     fn any_wish_gives_a_sound_plan(

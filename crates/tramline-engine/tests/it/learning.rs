@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_engine::loop_runner::{LoopRunner, Request};
 use tramline_engine::seams::{Hints, Store as _};
-use tramline_engine::testing::{FakeTools, MemoryStore};
+use tramline_engine::testing::{FakeTools, MemoryStore, ScriptedModel};
 use tramline_engine::{Engine, Options};
 
 fn tools() -> FakeTools {
@@ -92,4 +92,95 @@ async fn no_value_of_an_intent_is_kept() {
         assert!(!text.contains(secret), "{text}");
     }
     assert!(text.contains("send"), "{text}");
+}
+
+/// The words and tools of what was learnt, the latest first.
+async fn lessons(engine: &Engine) -> Vec<(String, Vec<String>)> {
+    let all = engine.learnt().lessons().await.unwrap().into_iter();
+    all.map(|one| {
+        let tools = one.tools.iter().map(ToString::to_string).collect();
+        (one.intent.to_string(), tools)
+    })
+    .collect()
+}
+
+#[tokio::test]
+async fn a_correction_outweighs_what_was_done_many_times() {
+    let store = MemoryStore::default();
+    let engine = engine(&store, true);
+    let wish = "get the order of 'Winter' on its way";
+    for _ in 0..10 {
+        does(
+            &engine,
+            "get the order of 'Summer' on its way",
+            &["shop:pack"],
+        )
+        .await;
+    }
+    for who in ["parcel", "letter", "crate", "barrel"] {
+        let intent = format!("get the {who} on its way");
+        does(&engine, &intent, &["shop:pack"]).await;
+    }
+    does(&engine, wish, &["shop:ship"]).await;
+    let plan = engine.plan(wish, None, &|_| true, &|_| false, &[]).await;
+    let tools: Vec<_> = plan
+        .unwrap()
+        .tools
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(tools, ["shop:ship"]);
+    let learnt = lessons(&engine).await;
+    let of_orders: Vec<_> = learnt
+        .iter()
+        .filter(|(intent, _)| intent.contains("order"))
+        .collect();
+    assert_eq!(of_orders.len(), 1, "{learnt:?}");
+}
+
+#[tokio::test]
+async fn our_own_guesses_and_repairs_teach_nothing() {
+    let store = MemoryStore::default();
+    let engine = engine(&store, true);
+    let plan = |tool: &str| json!({"plan": [{"tool": tool, "args": {}}]}).to_string();
+    let model = ScriptedModel::new([plan("shop:pack"), plan("shop:burn"), plan("shop:ship")]);
+    let runner = LoopRunner::new(engine.clone()).with_model(Arc::new(model));
+    let response = runner.run(Request::new("put it into boxes")).await.unwrap();
+    assert!(response.success(), "{response:?}");
+    // A plan that failed, and another for what was left of it.
+    let response = runner.run(Request::new("send it off")).await.unwrap();
+    assert!(response.success(), "{response:?}");
+    assert_eq!(lessons(&engine).await, []);
+    does(&engine, "put it into boxes", &["shop:pack"]).await;
+    let learnt = lessons(&engine).await;
+    assert_eq!(
+        learnt,
+        [("put it into boxes".to_owned(), vec!["shop:pack".to_owned()])]
+    );
+    let id = engine.learnt().lessons().await.unwrap()[0].id.clone();
+    assert_eq!(engine.learnt().forget_lesson("").await.unwrap(), 0);
+    assert_eq!(engine.learnt().forget_lesson(&id).await.unwrap(), 1);
+    assert_eq!(lessons(&engine).await, []);
+}
+
+#[tokio::test]
+async fn far_precedents_do_not_vote() {
+    let store = MemoryStore::default();
+    let taught = engine(&store, true);
+    let wish = "put the things of Mister Winter into boxes";
+    let before = taught
+        .plan(wish, None, &|_| true, &|_| false, &[])
+        .await
+        .unwrap();
+    for what in ["garden", "harbour", "museum", "library"] {
+        let intent = format!("open the {what} for Mister Summer and the children of the town");
+        does(&taught, &intent, &["shop:ship"]).await;
+    }
+    let after = taught
+        .plan(wish, None, &|_| true, &|_| false, &[])
+        .await
+        .unwrap();
+    assert_eq!(after.tasks, before.tasks);
+    assert_eq!(after.confidence, before.confidence);
+    assert_eq!(after.reasons[0].vote, 0.0);
 }
