@@ -10,7 +10,7 @@ use std::ops::Range;
 use tramline_core::ids::ToolName;
 
 /// A plan that is less sure than this is a suggestion. Confidence is calibrated: of plans at 0.8 or
-/// above, about nine in ten were the right ones in `cargo xtask bench planner`.
+/// above, five in six were the right ones in `cargo xtask bench planner`.
 pub(super) const CONFIDENCE_MIN: f64 = 0.8;
 
 /// Words that turn a request around or take something out of it. Tokens that end in `n't` count too.
