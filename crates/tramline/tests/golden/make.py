@@ -313,7 +313,7 @@ def control_runs():
     told = brief.call("execute_dag", workflow={"tasks": two()}, config={"per_layer_validation": True})
     time.sleep(0.5)
     brief.call("continue", workflow_id=told["workflow_id"])
-    case("expired", told["workflow_id"], finally_="aborted", why="its time to live was over; that is recorded")
+    case("expired", told["workflow_id"], finally_="expired", why="its time to live was over; that is recorded")
     brief.close()
 
 
@@ -373,7 +373,7 @@ def conversations():
     asked = talk.call("sop_call", **pay)
     again = {**pay, "session_id": "{run}"}
     case("sop-asks", session, [
-        say("runs", "approve", asked["checkpoint_id"], "--why", "fine"),
+        say("runs", "answer", asked["checkpoint_id"], "--yes", "--why", "fine"),
         ask("sop_call", {}, **again),
         ask("goto_node", {"valid": True}, session_id="{run}", node_id="DONE"),
     ], "guided", ["paid"], why="a call waits for a person")
@@ -427,7 +427,7 @@ def conversations():
     brief.call("goto_node", node_id="START")
     time.sleep(0.5)
     brief.call("goto_node", node_id="FIND")
-    case("sop-expired", told["session_id"], finally_="aborted", why="nobody came back in time")
+    case("sop-expired", told["session_id"], finally_="expired", why="nobody came back in time")
     brief.close()
     talk = Talk(*flags)
     session = begin_in(talk)
@@ -521,10 +521,10 @@ def unnoticed():
     walk = brief.call("load_graph", sop_file="desk.md")
     brief.kill()
     case("expired-unrecorded", late["workflow_id"],
-         [ask("continue", {"error": {"code": -32001}}, workflow_id="{run}")], "aborted",
+         [ask("continue", {"error": {"code": -32001}}, workflow_id="{run}")], "expired",
          why="its time to live is over; nobody has noticed yet")
     case("sop-expired-unrecorded", walk["session_id"],
-         [ask("goto_node", {"error": {}}, session_id="{run}", node_id="START")], "aborted",
+         [ask("goto_node", {"error": {}}, session_id="{run}", node_id="START")], "expired",
          why="the same of a conversation")
 
 
