@@ -1,8 +1,8 @@
-//! The workflow patterns of the control tools as they are taught: with a model that plans, and with
+//! The three workflow patterns of the control tools as they are taught: with a model that plans, and with
 //! an agent that gives its plans to `submit_plan`.
 
 use super::super::loops::stub::{Says, Stub};
-use super::{House, call, step, submit};
+use super::{House, call, git, step, submit};
 use crate::served::Talk;
 use serde_json::{Value, json};
 
@@ -163,6 +163,64 @@ fn adaptive_discovery(planner: Planner) {
     );
 }
 
+/// Pattern 3: a person agrees to what is critical.
+fn human_approval(planner: Planner, approves: bool) {
+    let release = |house: &House| json!({"path": house.project().join("RELEASE"), "content": "7"});
+    let add = |house: &House| json!({"repo_path": house.project(), "files": ["."]});
+    let plans = |house: &House| {
+        vec![
+            json!([{"id": "add", "tool": "git:git_add", "args": add(house)},
+            {"id": "mark", "tool": "files:write_file", "args": release(house)}]),
+        ]
+    };
+    let Some(mut agent) = Agent::new(planner, plans) else {
+        return;
+    };
+    let mut response = agent.call(
+        "execute_dag",
+        validated("Deploy to production"),
+        |house, reply| {
+            let mut mark = step(
+                reply,
+                "mark",
+                &["git_commit"],
+                json!({"repo_path": house.project(), "message": "Deploy"}),
+            );
+            mark["approval"] = json!("Deploy to production?");
+            json!([step(reply, "add", &["git_add"], add(house)), mark])
+        },
+    );
+    let mut asked = 0;
+    while response["status"] == "layer_complete" {
+        if response["checkpoint_type"] == "approval_required" {
+            asked += 1;
+            assert!(response["decision_context"].is_string(), "{response}");
+            let answer = json!({"workflow_id": response["workflow_id"],
+                "checkpoint_id": response["checkpoint_id"], "approved": approves});
+            response = call(&mut agent.client, "approval_response", answer);
+            if !approves {
+                break;
+            }
+        } else {
+            let next = json!({"workflow_id": response["workflow_id"]});
+            response = call(&mut agent.client, "continue", next);
+        }
+    }
+    agent.client.close();
+    let status = if approves { "complete" } else { "rejected" };
+    assert_eq!(
+        (asked, &response["status"]),
+        (1, &json!(status)),
+        "{response}"
+    );
+    let project = agent.house.project();
+    let deployed = match agent.planner {
+        Planner::Model => project.join("RELEASE").exists(),
+        Planner::Agent => !git(&project, &["log", "--all", "--format=%s"]).is_empty(),
+    };
+    assert_eq!(deployed, approves);
+}
+
 #[test]
 fn layers_are_validated_with_a_model() {
     progressive_validation(Planner::Model);
@@ -181,4 +239,16 @@ fn discoveries_add_tasks_with_a_model() {
 #[test]
 fn discoveries_add_tasks_after_submit_plan() {
     adaptive_discovery(Planner::Agent);
+}
+
+#[test]
+fn a_person_agrees_with_a_model() {
+    human_approval(Planner::Model, true);
+    human_approval(Planner::Model, false);
+}
+
+#[test]
+fn a_person_agrees_after_submit_plan() {
+    human_approval(Planner::Agent, true);
+    human_approval(Planner::Agent, false);
 }
