@@ -250,7 +250,11 @@ impl Store for Sqlite {
 
     async fn is_shared(&self) -> Result<bool, StoreFault> {
         let owners = Arc::clone(&self.owners);
-        let looked = tokio::task::spawn_blocking(move || owners.others_live());
+        let looked = tokio::task::spawn_blocking(move || {
+            // Others may ask the same of us. Where no lock can be made, nobody waits for us.
+            let _ = owners.own();
+            owners.others_live()
+        });
         Ok(looked.await.unwrap_or(false))
     }
 

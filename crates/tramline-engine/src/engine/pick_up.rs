@@ -16,6 +16,8 @@ impl Engine {
     /// Goes on with runs that paused here, as soon as somebody elsewhere has answered them. For
     /// processes that stay; it never ends by itself.
     pub async fn pick_up_answered(&self) {
+        // From here on others know that this process lives, and wait for it to go on with a run.
+        let _ = self.0.store.is_shared().await;
         let mut changes = self.0.store.changes();
         // Something may have come before the first look.
         changes.mark_changed();

@@ -139,7 +139,8 @@ fn an_approval_at_the_command_line_gets_the_run_going_where_its_servers_are() {
     let id = asked["workflow_id"].as_str().unwrap();
     let (code, told, err) = ran(&desk, &["runs", "approve", id, "--json"]);
     assert_eq!((code, &told["status"]), (0, &json!("completed")), "{err}");
-    assert!(driven_by(&desk, id).contains(&talk.id().to_string()));
+    let by = driven_by(&desk, id);
+    assert!(by.contains(&talk.id().to_string()), "{by}, {}", talk.id());
     // A no ends it at once, and is what was wanted.
     let asked = talk.call("execute_dag", &risky())["structuredContent"].clone();
     let id = asked["workflow_id"].as_str().unwrap();
@@ -156,7 +157,7 @@ fn an_approval_at_the_command_line_gets_the_run_going_where_its_servers_are() {
 fn what_expired_is_called_so_everywhere_and_rates_outlive_the_server() {
     let mut desk = Desk::new(Over::Stdio);
     let config = desk.file("tramline.yaml");
-    let written = "control: { ttl: 50ms, commands_per_minute: 2 }\n";
+    let written = "control: { ttl: 1ms, commands_per_minute: 2 }\n";
     std::fs::write(&config, written).unwrap();
     desk.flags = vec!["--config".into(), config.display().to_string()];
     let first = desk.call("execute_dag", layered(two()));
