@@ -224,7 +224,7 @@ def approvals():
     told = run("calls-another", code=PAUSED)
     case("child", told["run_id"],
          [say("runs", "answer", "{below}", "--yes"),
-          say("runs", "resume", "{run_below}", *RESUME[3:]), say(*RESUME)], "completed", ["act"],
+          say("runs", "resume", "{run_below}", *RESUME[3:]), {**say(*RESUME), "or_ended": True}], "completed", ["act"],
          why="waits for a workflow that it calls, which asks a person")
     below = next(row["run_id"] for row in listed() if row["workflow"] == "asks" and row["status"] == "paused"
                  and row["run_id"] not in [one["run"] for one in CASES])

@@ -55,6 +55,10 @@ enum Step {
     Command {
         command: Vec<String>,
         exit: i32,
+        /// Whether an earlier command may have brought the run to its end already: the process that
+        /// ends a child goes on with its parent as long as it lives.
+        #[serde(default)]
+        or_ended: bool,
     },
     Tool {
         tool: String,
