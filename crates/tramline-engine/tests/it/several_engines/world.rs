@@ -256,7 +256,7 @@ impl World {
                 }
             }
             13 => self.grows(who),
-            14 if which % 16 == 0 => {
+            14 if which.is_multiple_of(16) => {
                 let (engine, run) = self.named(who);
                 self.begin(async move {
                     let _ = engine.abort(&run, "somebody".into(), None).await;
@@ -305,7 +305,7 @@ impl World {
         self.added += 1;
         let id = format!("more{}", self.added);
         let patch = Patch {
-            nodes: vec![task(&id, "work", self.added % 2 == 0)],
+            nodes: vec![task(&id, "work", self.added.is_multiple_of(2))],
             edges: vec![Edge::new(name(0), id)],
         };
         let (engine, run) = self.named(who);
