@@ -164,7 +164,14 @@ fn and_it_stays_answerable_when_a_third_process_touched_it() {
         .desk
         .place
         .run(&["runs", "resume", &run, "--mcp-config", &config]);
-    assert_eq!(touched.code(), 4, "{} {}", touched.out(), touched.err());
+    // The server that waits for the other decision may have been quicker.
+    let is_driven = touched.code() == 1 && touched.err().contains("is being driven");
+    assert!(
+        touched.code() == 4 || is_driven,
+        "{} {}",
+        touched.out(),
+        touched.err()
+    );
     c.call("approval_response", &place.yes(&run, "t4"));
     place.is_in_doubt(&run);
     let checkpoint = place.question(&run, "t0");
@@ -181,7 +188,20 @@ fn and_it_stays_answerable_when_a_third_process_touched_it() {
         .desk
         .place
         .run(&["runs", "resume", &run, "--mcp-config", &config]);
-    assert_eq!(ended.code(), 0, "{} {}", ended.out(), ended.err());
-    assert_eq!(place.shown(&run)["status"], "completed");
+    let elsewhere = ["is being driven", "has ended (completed)"];
+    let is_elsewhere = elsewhere.iter().any(|says| ended.err().contains(says));
+    assert!(
+        ended.code() == 0 || is_elsewhere,
+        "{} {}",
+        ended.out(),
+        ended.err()
+    );
+    let status = loop {
+        let status = place.shown(&run)["status"].clone();
+        if status != "running" {
+            break status;
+        }
+    };
+    assert_eq!(status, "completed");
     assert_eq!(place.called(), ["t0", "t4"]);
 }
