@@ -55,21 +55,25 @@ pub(crate) async fn answer(
 pub(crate) async fn abort(
     State(desk): State<Desk>,
     Extension(owner): Extension<Owner>,
+    person: Option<Extension<Respondent>>,
     Path(run): Path<String>,
     Body(given): Body<Ended>,
 ) -> Result<Json<Told>, Wrong> {
     let run: RunId = run.parse()?;
-    let by = name(&owner, given.by.as_deref());
+    let by = respondent(&owner, given.by.as_deref(), person).name;
     end(&desk, &owner, &run, by, given.why).await.map(Json)
 }
 
-/// Who speaks, in a journal. A token's name counts for more than what its holder says.
-pub(crate) fn name(owner: &Owner, said: Option<&str>) -> Str {
+/// The caller's name in the journal. A token's name counts for more than what its holder says, and
+/// only a request with the studio's key is called the studio.
+pub(crate) fn name(owner: &Owner, said: Option<&str>, person: Option<&Respondent>) -> Str {
     let said = said.map(str::trim).filter(|said| !said.is_empty());
+    let is_studio = person.is_some_and(|person| person.channel == AnswerChannel::Studio);
+    let door = if is_studio { "studio" } else { "http" };
     match (&owner.0, said) {
-        (Some(name), _) => name.clone(),
-        (None, Some(said)) => format!("studio {said}").into(),
-        (None, None) => "studio".into(),
+        (Some(name), _) if !is_studio => name.clone(),
+        (_, Some(said)) => format!("{door} {said}").into(),
+        (_, None) => door.into(),
     }
 }
 
@@ -81,10 +85,10 @@ pub(crate) fn respondent(
 ) -> Respondent {
     match person {
         Some(Extension(person)) if person.channel == AnswerChannel::Studio => {
-            Respondent::new(name(&Owner(None), said), person.channel)
+            Respondent::new(name(owner, said, Some(&person)), person.channel)
         }
         Some(Extension(person)) => person,
-        None => Respondent::new(name(owner, said), AnswerChannel::Http),
+        None => Respondent::new(name(owner, said, None), AnswerChannel::Http),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::told::Wrong;
 use crate::{Desk, answers};
+use axum::Extension;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::Method;
@@ -57,10 +58,8 @@ fn begun(desk: &Desk, request: &Request, said: &Told) -> Note {
     let text = |key: &str| said.get(key).and_then(Told::as_str);
     let extensions = request.extensions();
     let owner = extensions.get::<Owner>().cloned().unwrap_or_default();
-    let by = match extensions.get::<Respondent>() {
-        Some(person) => person.name.clone(),
-        None => answers::name(&owner, text("by")),
-    };
+    let person = extensions.get::<Respondent>().cloned().map(Extension);
+    let by = answers::respondent(&owner, text("by"), person).name;
     let (command, run) = command(request);
     let mut note = Note::new(command, by.as_str());
     note.door = Some(DOOR.to_owned());

@@ -30,11 +30,13 @@ pub(crate) struct Breakpoints {
 pub(crate) async fn pause(
     State(desk): State<Desk>,
     Extension(owner): Extension<Owner>,
+    person: Option<Extension<Respondent>>,
     Path(run): Path<String>,
     Body(_): Body<Nothing>,
 ) -> Result<Json<Told>, Wrong> {
     let run: RunId = run.parse()?;
-    set_stepping(&desk, &owner, &run, true).await?;
+    let by = answers::respondent(&owner, None, person);
+    set_stepping(&desk, &owner, &run, true, &by.name).await?;
     told(&desk, &owner, &run).await
 }
 
@@ -46,8 +48,8 @@ pub(crate) async fn step(
     Body(_): Body<Nothing>,
 ) -> Result<Json<Told>, Wrong> {
     let run: RunId = run.parse()?;
-    set_stepping(&desk, &owner, &run, true).await?;
     let by = answers::respondent(&owner, None, person);
+    set_stepping(&desk, &owner, &run, true, &by.name).await?;
     go_on(&desk, &owner, &run, by).await
 }
 
@@ -59,8 +61,8 @@ pub(crate) async fn proceed(
     Body(_): Body<Nothing>,
 ) -> Result<Json<Told>, Wrong> {
     let run: RunId = run.parse()?;
-    set_stepping(&desk, &owner, &run, false).await?;
     let by = answers::respondent(&owner, None, person);
+    set_stepping(&desk, &owner, &run, false, &by.name).await?;
     let stood = told::load(&desk.engine, &owner, &run).await?.run;
     for seq in layers(&stood) {
         let asked = Checkpoint {
@@ -78,6 +80,7 @@ pub(crate) async fn proceed(
 pub(crate) async fn breakpoints(
     State(desk): State<Desk>,
     Extension(owner): Extension<Owner>,
+    person: Option<Extension<Respondent>>,
     Path(run): Path<String>,
     Body(given): Body<Breakpoints>,
 ) -> Result<Json<Told>, Wrong> {
@@ -87,8 +90,8 @@ pub(crate) async fn breakpoints(
         breaks: tools::breaks(given.breakpoints),
         stepping: Watch::current(&loaded.entries).stepping,
     };
-    let by = answers::name(&owner, None);
-    desk.engine.watch(&run, watch, by).await?;
+    let by = answers::respondent(&owner, None, person);
+    desk.engine.watch(&run, watch, by.name).await?;
     told(&desk, &owner, &run).await
 }
 
@@ -99,24 +102,24 @@ fn layers(run: &Run) -> Vec<u64> {
     layers.map(|(seq, _)| *seq).collect()
 }
 
-/// Keeps the breakpoints of a run and says whether it halts before every step. Gives who says so.
+/// Keeps the breakpoints of a run and says whether it halts before every step.
 async fn set_stepping(
     desk: &Desk,
     owner: &Owner,
     run: &RunId,
     stepping: bool,
-) -> Result<Str, Wrong> {
+    by: &Str,
+) -> Result<(), Wrong> {
     let loaded = told::load(&desk.engine, owner, run).await?;
     if loaded.run.outcome.is_some() {
         return Err(tramline_engine::over(&loaded.run).into());
     }
-    let by = answers::name(owner, None);
     let watch = Watch::current(&loaded.entries);
     if watch.stepping != stepping {
         let watch = Watch { stepping, ..watch };
         desk.engine.watch(run, watch, by.clone()).await?;
     }
-    Ok(by)
+    Ok(())
 }
 
 /// Lets a run that has halted go on, here unless another drives it.

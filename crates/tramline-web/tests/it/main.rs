@@ -53,7 +53,7 @@ async fn a_question_is_listed_and_answered_once() {
         events.contains("\"completed\"") || events.contains("Completed"),
         "{events}"
     );
-    assert!(events.contains("studio ann"), "{events}");
+    assert!(events.contains("http ann"), "{events}");
     let (_, one) = get(&routes, &format!("/api/runs/{run}")).await;
     assert_eq!(
         (one["status"].as_str(), &one["questions"]),

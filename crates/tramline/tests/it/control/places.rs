@@ -63,7 +63,7 @@ fn the_studio_answers_what_the_tools_ask() {
     );
     let notes = desk.place.run(&["audit"]).out();
     assert!(
-        notes.contains("studio ann") && notes.contains("seen it"),
+        notes.contains("http ann") && notes.contains("seen it"),
         "{notes}"
     );
     assert_eq!(api(&server, "/studio", None).0, 200);
