@@ -74,7 +74,7 @@ impl Case {
 }
 
 /// A copy of a golden directory, with its documents around it.
-struct Copy {
+struct GoldenCopy {
     dir: TempDir,
     path: String,
 }
@@ -94,7 +94,7 @@ fn manifest(version: &Path) -> Manifest {
     serde_json::from_str(&text).unwrap()
 }
 
-impl Copy {
+impl GoldenCopy {
     fn of(version: &Path) -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("data")).unwrap();

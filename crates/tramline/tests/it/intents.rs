@@ -11,12 +11,12 @@ mod patterns;
 mod seed;
 
 /// A project in a folder with a repository, a database and a memory, and the servers that reach them.
-pub(super) struct House {
+pub(super) struct Workspace {
     _folder: tempfile::TempDir,
     pub(super) path: PathBuf,
 }
 
-impl House {
+impl Workspace {
     /// Nothing where the servers are not installed.
     pub(super) fn new() -> Option<Self> {
         let node = |name: &str| installed(&format!("node_modules/.bin/mcp-server-{name}"));

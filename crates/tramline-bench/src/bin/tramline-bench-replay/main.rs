@@ -17,7 +17,7 @@ use tramline_bench::replay::{Fate, Kind, Place, Replay, Sums};
 #[allow(dead_code, reason = "figures go to JSON by another way here")]
 mod report;
 
-struct Wanted {
+struct ReplayOptions {
     traces: Option<PathBuf>,
     rules: Option<PathBuf>,
     json: bool,
@@ -54,8 +54,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn wanted() -> Result<Wanted> {
-    let mut wanted = Wanted {
+fn wanted() -> Result<ReplayOptions> {
+    let mut wanted = ReplayOptions {
         traces: None,
         rules: None,
         json: false,

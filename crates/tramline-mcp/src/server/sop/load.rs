@@ -1,7 +1,7 @@
 //! `load_graph`: reads a procedure and those it leads into, and begins a conversation.
 
 use super::annotated;
-use super::pinned::{self, Asked, PinnedProcedure};
+use super::pinned::{self, PinnedLookup, PinnedProcedure};
 use super::seat::is_shared;
 use super::told;
 use crate::server::library::told as flaws_told;
@@ -43,9 +43,9 @@ pub(in super::super) struct Loaded {
 pub(super) async fn load_graph(means: Means, arguments: Value) -> CallToolResult {
     let file = arguments.get("sop_file").and_then(Value::as_str);
     let (pin, loaded) = match means.shared.seats.pinned() {
-        Some(pinned) => match pinned::ask(pinned, file) {
-            Asked::Found(name, loaded) => (Some(name), loaded),
-            Asked::Refused(message) => return reply::fault(&Fault::Refused(message), None),
+        Some(pinned) => match pinned::find(pinned, file) {
+            PinnedLookup::Found(name, loaded) => (Some(name), loaded),
+            PinnedLookup::Refused(message) => return reply::fault(&Fault::Refused(message), None),
         },
         None => {
             let Some(file) = file else {

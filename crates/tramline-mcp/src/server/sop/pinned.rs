@@ -117,29 +117,29 @@ fn is_same(pinned: &Path, asked: &str) -> bool {
     pinned == asked || (asked.is_relative() && pinned.ends_with(&asked))
 }
 
-/// What a caller asked for among pinned procedures.
-pub(super) enum Asked {
+/// The pinned procedure that a caller named, or why it cannot be loaded.
+pub(super) enum PinnedLookup {
     /// This one, by the name of the pinned procedure that it is or belongs to.
     Found(Str, Loaded),
     /// None that can be loaded: this is why.
     Refused(String),
 }
 
-/// Finds what a caller asks for; with one pinned procedure nothing needs to be said.
-pub(super) fn ask(pinned: &[PinnedProcedure], asked: Option<&str>) -> Asked {
+/// Finds the procedure that a caller names. Where one is pinned, it is the default.
+pub(super) fn find(pinned: &[PinnedProcedure], asked: Option<&str>) -> PinnedLookup {
     let names = || {
         let names: Vec<&str> = pinned.iter().map(|it| it.name().as_str()).collect();
         names.join(", ")
     };
     let Some(asked) = asked.filter(|asked| !asked.trim().is_empty()) else {
         return match pinned {
-            [only] => Asked::Found(only.name().clone(), only.loaded(0)),
-            _ => Asked::Refused(format!("sop_file is missing: it is one of {}", names())),
+            [only] => PinnedLookup::Found(only.name().clone(), only.loaded(0)),
+            _ => PinnedLookup::Refused(format!("sop_file is missing: it is one of {}", names())),
         };
     };
     let found = pinned.iter().find_map(|it| Some((it, it.find(asked)?)));
     let Some((procedure, at)) = found else {
-        return Asked::Refused(format!(
+        return PinnedLookup::Refused(format!(
             "`{}` is not pinned: the operator lets only these procedures be loaded: {}",
             tramline_core::text::shown(asked),
             names()
@@ -150,7 +150,7 @@ pub(super) fn ask(pinned: &[PinnedProcedure], asked: Option<&str>) -> Asked {
             Ok(unmet) if unmet.is_empty() => {}
             Ok(unmet) => {
                 let nodes: Vec<&str> = unmet.iter().map(|it| it.node.as_str()).collect();
-                return Asked::Refused(format!(
+                return PinnedLookup::Refused(format!(
                     "{} is a part of {} and is reached there after {}: load {}",
                     procedure.sops[at].name,
                     procedure.name(),
@@ -158,10 +158,10 @@ pub(super) fn ask(pinned: &[PinnedProcedure], asked: Option<&str>) -> Asked {
                     procedure.name()
                 ));
             }
-            Err(message) => return Asked::Refused(message),
+            Err(message) => return PinnedLookup::Refused(message),
         }
     }
-    Asked::Found(procedure.name().clone(), procedure.loaded(at))
+    PinnedLookup::Found(procedure.name().clone(), procedure.loaded(at))
 }
 
 impl Shared {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// A question that a run was heard to ask.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
+pub(super) struct OpenQuestion {
     pub(super) checkpoint: String,
     pub(super) kind: String,
 }
@@ -15,7 +15,7 @@ pub(super) struct Asked {
 /// Runs with their questions, as far as replies told of them. Both may be out of date.
 #[derive(Debug, Default)]
 pub(super) struct Board {
-    runs: BTreeMap<String, Vec<Asked>>,
+    runs: BTreeMap<String, Vec<OpenQuestion>>,
     pub(super) tally: Tally,
 }
 
@@ -44,7 +44,7 @@ impl Board {
         }
     }
 
-    fn put(&mut self, run: &str, asked: Vec<Asked>) {
+    fn put(&mut self, run: &str, asked: Vec<OpenQuestion>) {
         self.runs.insert(run.to_owned(), asked);
     }
 
@@ -57,15 +57,15 @@ impl Board {
     }
 
     /// Some run with one of its questions, if it was heard to ask any.
-    pub(super) fn pick(&self, chance: &mut Chance) -> Option<(String, Option<Asked>)> {
+    pub(super) fn pick(&self, chance: &mut Chance) -> Option<(String, Option<OpenQuestion>)> {
         let runs: Vec<_> = self.runs.iter().collect();
         let (run, asked) = chance.pick(&runs)?;
         Some(((*run).clone(), chance.pick(asked).cloned()))
     }
 }
 
-fn read(asked: &Value, checkpoint: &str) -> Option<Asked> {
-    Some(Asked {
+fn read(asked: &Value, checkpoint: &str) -> Option<OpenQuestion> {
+    Some(OpenQuestion {
         checkpoint: asked[checkpoint].as_str()?.to_owned(),
         kind: asked["kind"].as_str()?.to_owned(),
     })

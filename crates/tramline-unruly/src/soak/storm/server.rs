@@ -3,7 +3,7 @@
 use super::super::chance::Chance;
 use super::super::command::Setting;
 use super::Weather;
-use super::board::Asked;
+use super::board::OpenQuestion;
 use crate::processes;
 use anyhow::{Context, Result};
 use nix::sys::signal::{Signal, kill};
@@ -65,12 +65,12 @@ fn request(weather: &Weather<'_>, chance: &mut Chance) -> (String, Value) {
                 json!({"workflow_id": run, "new_requirement": "more of it", "new_tasks": tasks});
             ("replan".to_owned(), arguments)
         }
-        (_, Some(Asked { checkpoint, kind })) if kind == "approval" => {
+        (_, Some(OpenQuestion { checkpoint, kind })) if kind == "approval" => {
             let arguments =
                 json!({"workflow_id": run, "checkpoint_id": checkpoint, "approved": true});
             ("approval_response".to_owned(), arguments)
         }
-        (_, Some(Asked { checkpoint, .. })) => {
+        (_, Some(OpenQuestion { checkpoint, .. })) => {
             let arguments = json!({"workflow_id": run, "checkpoint_id": checkpoint});
             ("continue".to_owned(), arguments)
         }

@@ -1,6 +1,6 @@
 //! Every run of a golden directory goes on as it would have gone on in the version that wrote it.
 
-use super::{Case, Copy, Step, holds, manifest, versions};
+use super::{Case, GoldenCopy, Step, holds, manifest, versions};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::path::Path;
 /// So many runs are continued at the same time.
 const AT_ONCE: usize = 4;
 
-fn fill(text: &str, copy: &Copy, case: &Case) -> String {
+fn fill(text: &str, copy: &GoldenCopy, case: &Case) -> String {
     let mut text = text.replace("{run}", &case.run);
     let question = |run: &str| {
         let asked = copy.pauses(run);
@@ -30,7 +30,7 @@ fn fill(text: &str, copy: &Copy, case: &Case) -> String {
     text
 }
 
-fn filled(value: &Value, copy: &Copy, case: &Case) -> Value {
+fn filled(value: &Value, copy: &GoldenCopy, case: &Case) -> Value {
     match value {
         Value::String(text) => fill(text, copy, case).into(),
         Value::Object(fields) => {
@@ -47,7 +47,7 @@ fn has_ended(message: &str) -> bool {
     message.contains("has ended")
 }
 
-fn take(step: &Step, copy: &Copy, case: &Case) {
+fn take(step: &Step, copy: &GoldenCopy, case: &Case) {
     match step {
         Step::Command {
             command,
@@ -77,7 +77,7 @@ fn take(step: &Step, copy: &Copy, case: &Case) {
 }
 
 fn continue_one(version: &Path, case: &Case) {
-    let copy = Copy::of(version);
+    let copy = GoldenCopy::of(version);
     for (name, text) in &case.files {
         fs::write(copy.file(name), text).unwrap();
     }

@@ -2,7 +2,7 @@
 //! build here, and then needs a golden directory of the version that first writes it.
 
 use super::shown::engine;
-use super::{Copy, manifest, versions};
+use super::{GoldenCopy, manifest, versions};
 use std::collections::BTreeSet;
 use tramline_core::journal::{Answer, Asked, Event, Note, Outcome, Pause, Policy, Spent, Way};
 
@@ -132,7 +132,7 @@ fn within(it: &Event, seen: &mut BTreeSet<&'static str>) {
 async fn every_kind_is_in_a_golden_directory() {
     let mut seen = BTreeSet::new();
     for version in versions() {
-        let copy = Copy::of(&version);
+        let copy = GoldenCopy::of(&version);
         let engine = engine(&copy);
         for case in manifest(&version).cases {
             let entries = engine.entries(&case.run.parse().unwrap()).await.unwrap();

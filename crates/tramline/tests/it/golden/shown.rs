@@ -1,7 +1,7 @@
 //! Every run of a golden directory is listed, shown and exported, and what lies beside the runs is
 //! still there.
 
-use super::{Copy, manifest, versions};
+use super::{GoldenCopy, manifest, versions};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tramline_core::journal::{Entry, Event};
@@ -10,7 +10,7 @@ use tramline_engine::{Engine, Options, Owner};
 use tramline_store::Sqlite;
 
 /// An engine over a copy, without tools: it only reads.
-pub(super) fn engine(copy: &Copy) -> Engine {
+pub(super) fn engine(copy: &GoldenCopy) -> Engine {
     let store = Arc::new(Sqlite::open(&copy.data()).unwrap());
     Engine::new(store, Arc::new(FakeTools::new()), Options::default())
 }
@@ -18,7 +18,7 @@ pub(super) fn engine(copy: &Copy) -> Engine {
 #[test]
 fn every_run_is_listed_and_shown() {
     for version in versions() {
-        let (copy, manifest) = (Copy::of(&version), manifest(&version));
+        let (copy, manifest) = (GoldenCopy::of(&version), manifest(&version));
         let rows = copy.listed();
         assert_eq!(rows.len(), manifest.runs);
         for case in &manifest.cases {
@@ -61,7 +61,7 @@ fn portable(mut entries: Vec<Entry>) -> Vec<Entry> {
 #[tokio::test]
 async fn every_run_is_exported_and_imported_elsewhere() {
     for version in versions() {
-        let (copy, manifest) = (Copy::of(&version), manifest(&version));
+        let (copy, manifest) = (GoldenCopy::of(&version), manifest(&version));
         let here = engine(&copy);
         let store = Arc::new(MemoryStore::new());
         let there = Engine::new(store, Arc::new(FakeTools::new()), Options::default());
@@ -80,7 +80,7 @@ async fn every_run_is_exported_and_imported_elsewhere() {
 #[test]
 fn what_lies_beside_the_runs_is_there() {
     for version in versions() {
-        let copy = Copy::of(&version);
+        let copy = GoldenCopy::of(&version);
         let told = |words: &[&str]| {
             let (exit, told) = copy.say(words);
             assert_eq!(exit, 0, "{words:?}: {told}");

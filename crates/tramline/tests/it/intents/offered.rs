@@ -1,6 +1,6 @@
 //! Which tools an agent is offered for an intent.
 
-use super::{House, call};
+use super::{Workspace, call};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -22,7 +22,9 @@ fn names(reply: &Value) -> BTreeSet<String> {
 
 #[test]
 fn what_intents_need_is_offered() {
-    let Some(house) = House::new() else { return };
+    let Some(house) = Workspace::new() else {
+        return;
+    };
     let mut client = house.serve(None);
     let needed: Value = serde_json::from_str(NEEDED).unwrap();
     let (mut whole, mut lost) = (0, Vec::new());
@@ -67,7 +69,9 @@ fn what_intents_need_is_offered() {
 
 #[test]
 fn a_server_that_cannot_be_reached_is_named_and_not_offered() {
-    let Some(house) = House::new() else { return };
+    let Some(house) = Workspace::new() else {
+        return;
+    };
     let config = std::fs::read_to_string(house.path.join("mcp.json")).unwrap();
     let mut config: Value = serde_json::from_str(&config).unwrap();
     // The program of one is there once, and away when it is asked for again; another never was.

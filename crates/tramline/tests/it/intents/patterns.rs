@@ -2,7 +2,7 @@
 //! an agent that gives its plans to `submit_plan`.
 
 use super::super::loops::stub::{Says, Stub};
-use super::{House, call, git, step, submit};
+use super::{Workspace, call, git, step, submit};
 use crate::served::Talk;
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ enum Planner {
 
 /// An agent with its client, in a house.
 struct Agent {
-    house: House,
+    house: Workspace,
     client: Talk,
     planner: Planner,
     _model: Option<Stub>,
@@ -22,8 +22,8 @@ struct Agent {
 
 impl Agent {
     /// With a model that gives these plans one after the other, or none.
-    fn new(planner: Planner, plans: impl Fn(&House) -> Vec<Value>) -> Option<Self> {
-        let house = House::new()?;
+    fn new(planner: Planner, plans: impl Fn(&Workspace) -> Vec<Value>) -> Option<Self> {
+        let house = Workspace::new()?;
         let model = match planner {
             Planner::Agent => None,
             Planner::Model => {
@@ -46,7 +46,7 @@ impl Agent {
         &mut self,
         tool: &str,
         arguments: Value,
-        plan: impl Fn(&House, &Value) -> Value,
+        plan: impl Fn(&Workspace, &Value) -> Value,
     ) -> Value {
         let reply = call(&mut self.client, tool, arguments);
         match self.planner {
@@ -66,12 +66,12 @@ fn validated(intent: &str) -> Value {
 /// Pattern 1: look at each layer, and go on.
 fn progressive_validation(planner: Planner) {
     let intent = "Analyze codebase for TypeScript errors";
-    let args = |house: &House| {
+    let args = |house: &Workspace| {
         let project = house.project();
         let find = json!({"path": project, "pattern": "**/*.ts"});
         (find, json!({"path": project.join("src/line.ts")}))
     };
-    let plans = |house: &House| {
+    let plans = |house: &Workspace| {
         let (find, read) = args(house);
         vec![
             json!([{"id": "find", "tool": "files:search_files", "args": find},
@@ -109,9 +109,9 @@ fn progressive_validation(planner: Planner) {
 
 /// Pattern 2: what a layer finds asks for more tasks.
 fn adaptive_discovery(planner: Planner) {
-    let here = |house: &House| json!({"path": house.project()});
-    let xml = |house: &House| json!({"path": house.project().join("data.xml")});
-    let plans = |house: &House| {
+    let here = |house: &Workspace| json!({"path": house.project()});
+    let xml = |house: &Workspace| json!({"path": house.project().join("data.xml")});
+    let plans = |house: &Workspace| {
         let look = |id: &str, tool: &str| json!({"id": id, "tool": tool, "args": here(house)});
         vec![
             json!([
@@ -165,9 +165,10 @@ fn adaptive_discovery(planner: Planner) {
 
 /// Pattern 3: a person agrees to what is critical.
 fn human_approval(planner: Planner, approves: bool) {
-    let release = |house: &House| json!({"path": house.project().join("RELEASE"), "content": "7"});
-    let add = |house: &House| json!({"repo_path": house.project(), "files": ["."]});
-    let plans = |house: &House| {
+    let release =
+        |house: &Workspace| json!({"path": house.project().join("RELEASE"), "content": "7"});
+    let add = |house: &Workspace| json!({"repo_path": house.project(), "files": ["."]});
+    let plans = |house: &Workspace| {
         vec![
             json!([{"id": "add", "tool": "git:git_add", "args": add(house)},
             {"id": "mark", "tool": "files:write_file", "args": release(house)}]),

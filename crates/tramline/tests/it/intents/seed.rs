@@ -1,11 +1,13 @@
 //! The intents that agents are taught, each planned by the agent from what the reply offers.
 
-use super::{House, call, git, step, submit};
+use super::{Workspace, call, git, step, submit};
 use serde_json::{Value, json};
 
 #[test]
 fn the_codebase_is_analyzed_and_searched() {
-    let Some(house) = House::new() else { return };
+    let Some(house) = Workspace::new() else {
+        return;
+    };
     let mut client = house.serve(None);
     let project = house.project();
     for intent in [
@@ -36,7 +38,9 @@ fn the_codebase_is_analyzed_and_searched() {
 
 #[test]
 fn a_database_is_migrated_layer_by_layer() {
-    let Some(house) = House::new() else { return };
+    let Some(house) = Workspace::new() else {
+        return;
+    };
     let mut client = house.serve(None);
     let asked =
         json!({"intent": "Migrate database schema", "config": {"per_layer_validation": true}});
@@ -74,7 +78,9 @@ fn a_database_is_migrated_layer_by_layer() {
 
 #[test]
 fn files_are_listed_and_then_parsed() {
-    let Some(house) = House::new() else { return };
+    let Some(house) = Workspace::new() else {
+        return;
+    };
     let mut client = house.serve(None);
     let asked = json!({"intent": "List project files", "config": {"per_layer_validation": true}});
     let reply = call(&mut client, "execute_dag", asked);
@@ -141,7 +147,9 @@ fn files_are_listed_and_then_parsed() {
 
 #[test]
 fn what_is_known_is_remembered_and_committed() {
-    let Some(house) = House::new() else { return };
+    let Some(house) = Workspace::new() else {
+        return;
+    };
     let mut client = house.serve(None);
     let reply = call(
         &mut client,

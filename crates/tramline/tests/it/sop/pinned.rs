@@ -14,13 +14,13 @@ const LAX: &str = "---\nagent: lax\nenforce_tools: false\n---\n```mermaid\nflowc
 const ALL: &str = "graphs,control,library,debug,loop,sop";
 
 /// A working directory that is no root, with a procedure in it; and a root with a laxer one.
-struct Desk {
+struct PinnedServer {
     shop: Shop,
     work: PathBuf,
     root: PathBuf,
 }
 
-impl Desk {
+impl PinnedServer {
     fn new() -> Self {
         let shop = Shop::new();
         let (work, root) = (shop.file("work"), shop.file("place"));
@@ -92,7 +92,7 @@ fn attempts() -> Vec<(&'static str, Value)> {
 
 #[test]
 fn over_pipes_nothing_goes_round_the_gate_and_the_right_way_works() {
-    let desk = Desk::new();
+    let desk = PinnedServer::new();
     let mut talk = desk.talk(&["--sop", "desk.md"]);
     for (tool, arguments) in attempts() {
         let reply = talk.call(tool, &arguments);
@@ -128,7 +128,7 @@ fn over_pipes_nothing_goes_round_the_gate_and_the_right_way_works() {
 
 #[test]
 fn over_http_callers_are_held_each_by_its_own_conversation() {
-    let desk = Desk::new();
+    let desk = PinnedServer::new();
     let tokens = desk.shop.file("tokens");
     std::fs::write(
         &tokens,
@@ -176,7 +176,7 @@ fn over_http_callers_are_held_each_by_its_own_conversation() {
 
 #[test]
 fn a_change_on_disk_is_not_taken_until_the_next_start() {
-    let desk = Desk::new();
+    let desk = PinnedServer::new();
     let mut talk = desk.talk(&["--sop", "desk.md"]);
     say(&mut talk, "load_graph", json!({}));
     std::fs::write(
@@ -198,7 +198,7 @@ fn a_change_on_disk_is_not_taken_until_the_next_start() {
 
 #[test]
 fn the_start_says_what_the_gate_is_worth() {
-    let desk = Desk::new();
+    let desk = PinnedServer::new();
     let data = desk.shop.place.data.path();
     let said = |more: &[&str]| {
         let done = desk
