@@ -123,6 +123,8 @@ impl Http {
                     attempt.error("redirected to a host that is not allowed")
                 }
             });
+            // Fails only if a provider is installed already, which is as good.
+            let _ = rustls::crypto::ring::default_provider().install_default();
             Client::builder()
                 .redirect(policy)
                 .no_proxy()

@@ -38,6 +38,8 @@ impl HttpModel {
 
     fn client(&self) -> Result<&Client, Failure> {
         let made = self.client.get_or_init(|| {
+            // Fails only if a provider is installed already, which is as good.
+            let _ = rustls::crypto::ring::default_provider().install_default();
             let mut builder = Client::builder().redirect(reqwest::redirect::Policy::none());
             if self.endpoint.is_here() {
                 builder = builder.no_proxy();

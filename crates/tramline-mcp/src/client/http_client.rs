@@ -26,6 +26,8 @@ impl Client {
     /// redirects only where they lead the same request to the same host: the headers are meant
     /// for nobody else.
     pub(super) fn new() -> std::result::Result<Self, reqwest::Error> {
+        // Fails only if a provider is installed already, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder()
             .pool_max_idle_per_host(0)
             .redirect(Policy::custom(follow));

@@ -126,6 +126,8 @@ fn means() -> Result<(Runtime, Client), String> {
         .enable_all()
         .build()
         .map_err(|error| error.to_string())?;
+    // Fails only if a provider is installed already, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let client = Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .build()
