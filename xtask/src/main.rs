@@ -69,6 +69,7 @@ const VERBS: &[Verb] = &[
     Verb {
         name: "soak",
         help: "crash: kill the program at random moments, nothing may be lost; --kills N, --seed N, --debug\n            \
+               hostile: attack it, nothing may break or leak; --minutes N, --seed N, --only TEXT, --json, --debug\n            \
                expr: expressions against their reference; --expressions N, --mutations N, --seed N",
         run: soak::run,
     },

@@ -1,13 +1,14 @@
 //! `cargo xtask soak crash`: the real program, killed over and over, must lose and repeat nothing.
-//! `cargo xtask soak expr` holds the expressions to their reference.
+//! `cargo xtask soak hostile` attacks it and lets nothing break or leak. `cargo xtask soak expr` holds the expressions to their reference.
 
 use crate::shell;
 use anyhow::{Context, Result, bail};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tramline_unruly::soak::{self, Settings};
 
 mod expr;
+mod hostile;
 
 /// What takes long enough that it only makes sense now and then.
 const KILLS: u64 = 200;
@@ -29,12 +30,13 @@ struct Wish {
 /// Runs the soak that the first argument names.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let Some((name, rest)) = arguments.split_first() else {
-        bail!("name a soak: crash, expr");
+        bail!("name a soak: crash, hostile, expr");
     };
     match name.as_str() {
         "crash" => crash(&wish(rest)?),
+        "hostile" => hostile::run(rest),
         "expr" => expr::run(rest),
-        _ => bail!("there is no soak `{name}`; there are `crash` and `expr`"),
+        _ => bail!("there is no soak `{name}`; there are `crash`, `hostile` and `expr`"),
     }
 }
 
@@ -66,17 +68,7 @@ fn wish(arguments: &[String]) -> Result<Wish> {
 }
 
 fn crash(wish: &Wish) -> Result<()> {
-    let packages = ["--package", "tramline", "--package", "tramline-unruly"];
-    let mut build = shell::cargo(&["build", "--bins"]);
-    build.args(packages);
-    if !wish.debug {
-        build.arg("--release");
-    }
-    shell::run(&mut build)?;
-    let own = std::env::current_exe()?;
-    let target = own.parent().and_then(Path::parent);
-    let target = target.context("this program lies in target/PROFILE")?;
-    let built = target.join(if wish.debug { "debug" } else { "release" });
+    let (target, built) = build(wish.debug)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as u64;
     let seed = wish.seed.unwrap_or(now);
     println!("seed {seed}");
@@ -110,6 +102,22 @@ fn crash(wish: &Wish) -> Result<()> {
         "{violations} violations; what they left is in {}, `--seed {seed}` makes the same graphs again",
         settings.dir.display()
     )
+}
+
+/// Builds the program and the server that it calls; gives cargo's target directory and theirs.
+fn build(is_debug: bool) -> Result<(PathBuf, PathBuf)> {
+    let packages = ["--package", "tramline", "--package", "tramline-unruly"];
+    let mut build = shell::cargo(&["build", "--bins"]);
+    build.args(packages);
+    if !is_debug {
+        build.arg("--release");
+    }
+    shell::run(&mut build)?;
+    let own = std::env::current_exe()?;
+    let target = own.parent().and_then(Path::parent);
+    let target = target.context("this program lies in target/PROFILE")?;
+    let built = target.join(if is_debug { "debug" } else { "release" });
+    Ok((target.to_owned(), built))
 }
 
 #[cfg(test)]

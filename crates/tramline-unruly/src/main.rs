@@ -3,6 +3,7 @@
 //! Written by hand over `serde_json` so that it can break every rule a library would keep, and
 //! so small that it starts in a millisecond. It is never shipped.
 
+mod hostile;
 mod modes;
 mod serve;
 mod slow;
@@ -30,6 +31,12 @@ fn main() -> ExitCode {
     if modes.grandchild {
         // Its parent never reaps it: only a signal to the whole group ends it.
         let _ = std::process::Command::new("sleep").arg("1000").spawn();
+    }
+    if modes.setsid_child {
+        // In a session of its own: a signal to our group does not reach it.
+        let _ = std::process::Command::new("setsid")
+            .args(["sleep", "1000"])
+            .spawn();
     }
     std::thread::sleep(Duration::from_millis(modes.slow_start_ms));
     serve(&modes);

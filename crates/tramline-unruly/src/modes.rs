@@ -21,6 +21,16 @@ pub(crate) struct Modes {
     pub(crate) ignore_eof: bool,
     /// Start a child of its own and leave it behind.
     pub(crate) grandchild: bool,
+    /// Start a child of its own in a session of its own and leave it behind.
+    pub(crate) setsid_child: bool,
+    /// Offer the tools that mean harm.
+    pub(crate) hostile: bool,
+    /// Put the secret that it was trusted with into what it says of its tools.
+    pub(crate) tell_secret: bool,
+    /// List so many tools more.
+    pub(crate) tools: usize,
+    /// Say after every page of tools that there is another one.
+    pub(crate) endless_pages: bool,
 }
 
 impl Modes {
@@ -36,6 +46,11 @@ impl Modes {
                 "--ignore-unknown" => modes.ignore_unknown = true,
                 "--ignore-eof" => modes.ignore_eof = true,
                 "--grandchild" => modes.grandchild = true,
+                "--setsid-child" => modes.setsid_child = true,
+                "--hostile" => modes.hostile = true,
+                "--tell-secret" => modes.tell_secret = true,
+                "--endless-pages" => modes.endless_pages = true,
+                "--tools" => modes.tools = number(&arg, args.next())? as usize,
                 "--slow-start" => modes.slow_start_ms = number(&arg, args.next())?,
                 "--pages" => modes.page_tools = number(&arg, args.next())? as usize,
                 _ => return Err(format!("unknown argument {arg}")),

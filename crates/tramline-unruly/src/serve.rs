@@ -1,5 +1,6 @@
 //! Takes one message after the other: handshakes of both eras, listings, calls, cancellations.
 
+use crate::hostile;
 use crate::modes::Modes;
 use crate::slow::Running;
 use crate::tools::{self, Call};
@@ -82,6 +83,10 @@ impl Server {
 
     fn list(&self, id: &Value, params: &Value) {
         let mut all = tools::all();
+        if self.modes.hostile {
+            all.extend(hostile::all(self.modes.tell_secret));
+        }
+        all.extend(hostile::many(self.modes.tools));
         if self.grown.load(Ordering::SeqCst) {
             all.push(tools::late());
         }
@@ -95,7 +100,9 @@ impl Server {
         };
         let to = (from + page).min(all.len());
         let mut result = json!({"tools": all.get(from..to).unwrap_or_default()});
-        if to < all.len() {
+        if self.modes.endless_pages {
+            result["nextCursor"] = json!("0");
+        } else if to < all.len() {
             result["nextCursor"] = json!(to.to_string());
         }
         wire::send(&wire::answer(id, result));
@@ -130,7 +137,9 @@ impl Server {
             progress: params["_meta"].get("progressToken").cloned(),
             meta: params["_meta"].clone(),
         };
-        if tools::is_known(&call.tool) {
+        if self.modes.hostile && hostile::is_known(&call.tool) {
+            hostile::run(call, &self.running);
+        } else if tools::is_known(&call.tool) {
             tools::run(call, &self.running);
         } else {
             let message = format!("Unknown tool: {}", call.tool);

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 mod chance;
 mod check;
 mod command;
+pub mod hostile;
 mod plan;
 mod round;
 mod storm;

@@ -1,0 +1,202 @@
+//! After the attacks: servers end in time with connections still open, and what they left on the
+//! disk, in logs and as effects is held against what was allowed.
+
+use super::http::Request;
+use super::witness::Wrong;
+use super::{Arena, Report, locked};
+use crate::processes;
+use anyhow::Result;
+use nix::sys::signal::Signal;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What all attacks of a soak may leave on the disk, in bytes.
+const DISK_BYTES_MAX: u64 = 2 * 1024 * 1024 * 1024;
+
+/// What a log of a server may hold, in bytes: what servers and documents say may not fill a disk.
+const LOG_BYTES_MAX: u64 = 32 * 1024 * 1024;
+
+/// Ends everything and checks what is left.
+pub(super) fn check(arena: &Arena) -> Result<()> {
+    stop_all(arena)?;
+    logs(arena);
+    disk(arena);
+    effects(arena);
+    arena.witness_files();
+    let listed = arena
+        .world
+        .operator(&["runs", "--most", "1", "--json"])
+        .output()?;
+    if !listed.status.success() {
+        let what = format!("the data directory cannot be read any more: {listed:?}");
+        arena.witness.violated(Wrong::Death, what);
+    }
+    Ok(())
+}
+
+/// Ends all servers by SIGTERM while a stream of events and half a request are open.
+fn stop_all(arena: &Arena) -> Result<()> {
+    for subject in arena.subjects() {
+        let mut held = Vec::new();
+        if let Some(address) = subject.address() {
+            let half = super::http::connect(address).and_then(|mut stream| {
+                stream.write_all(b"GET /hea")?;
+                Ok(stream)
+            });
+            held.extend(half);
+            if let Some(run) = waiting(arena) {
+                let path = format!("/api/runs/{run}/events");
+                held.extend(Request::new("GET", &path).open(address));
+            }
+        }
+        if let Some(ending) = subject.end(Signal::SIGTERM)? {
+            arena.ended(subject, Signal::SIGTERM, &ending);
+        }
+        drop(held);
+        for mark in subject.marks() {
+            processes::kill_marked(&mark);
+        }
+    }
+    Ok(())
+}
+
+/// A run that waits for a person, made for this.
+fn waiting(arena: &Arena) -> Option<String> {
+    let request = Request::json(
+        "POST",
+        "/api/tools/waits/runs",
+        &serde_json::json!({"input": {}}),
+    );
+    let begun = arena
+        .send(&arena.open, &request, Duration::from_secs(5))
+        .ok()?;
+    Some(begun.json()["run_id"].as_str()?.to_owned())
+}
+
+fn logs(arena: &Arena) {
+    for subject in arena.subjects() {
+        for path in subject.logs() {
+            let name = subject.name;
+            let bytes = std::fs::read(&path).unwrap_or_default();
+            let text = String::from_utf8_lossy(&bytes);
+            if let Some(line) = text.lines().find(|line| line.contains("panicked at")) {
+                let what = format!("{name} panicked: {line}");
+                arena.witness.violated(Wrong::Death, what);
+            }
+            if bytes.contains(&0x1b) {
+                let what = format!("terminal escapes in what {name} printed");
+                arena.witness.violated(Wrong::Leak, what);
+            }
+            if bytes.len() as u64 > LOG_BYTES_MAX {
+                let what = format!("{name} printed {} MB", bytes.len() / 1024 / 1024);
+                arena.witness.violated(Wrong::Disk, what);
+            }
+            arena
+                .witness
+                .reads(&format!("what {name} printed"), &path, &[]);
+        }
+    }
+}
+
+fn disk(arena: &Arena) {
+    let mut bytes = 0;
+    for dir in [arena.world.data(), arena.world.path("studio-data")] {
+        for path in files(&dir) {
+            bytes += std::fs::metadata(&path).map_or(0, |about| about.len());
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let but: &[&str] = match name.as_ref() {
+                "settings.key" => &["the key"],
+                _ => &[],
+            };
+            arena.witness.reads(&format!("the file {name}"), &path, but);
+        }
+    }
+    if bytes > DISK_BYTES_MAX {
+        let what = format!("{} MB on the disk", bytes / 1024 / 1024);
+        arena.witness.violated(Wrong::Disk, what);
+    }
+}
+
+fn files(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else if path.is_file() {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// The calls in a log, by their key.
+fn calls(path: &Path) -> BTreeMap<String, Vec<Value>> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let mut calls: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for call in text
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+    {
+        if call["cancelled"].is_null() {
+            let key = call["key"].as_str().unwrap_or_default().to_owned();
+            calls
+                .entry(key)
+                .or_default()
+                .push(call["arguments"].clone());
+        }
+    }
+    calls
+}
+
+/// Every effect happened once, and those that need a person's word had it.
+fn effects(arena: &Arena) {
+    let approved = locked(&arena.approved);
+    for log in ["record.log", "bank.log"] {
+        for (key, arguments) in calls(&arena.world.path(log)) {
+            if arguments.len() > 1 {
+                let what = format!("{key} happened {} times", arguments.len());
+                arena.witness.violated(Wrong::Repeated, what);
+            }
+            let run = key.split('/').next().unwrap_or_default();
+            if log == "bank.log" && !approved.contains(run) {
+                let what = "a call that the operator wants to be asked about was made unasked";
+                arena.witness.violated(Wrong::Unapproved, what);
+            }
+            if arguments.iter().any(|given| given["pinned"] == true) {
+                let what = "a call went past the pinned procedure";
+                arena.witness.violated(Wrong::Unapproved, what);
+            }
+        }
+    }
+}
+
+impl Arena {
+    /// Everything that was seen.
+    pub(super) fn report(&self) -> Report {
+        let (outcomes, violations) = self.witness.tally();
+        let watched = self.watched();
+        let dirs = [self.world.data(), self.world.path("studio-data")];
+        let sizes = dirs.iter().flat_map(|dir| files(dir));
+        Report {
+            seed: self.settings.seed,
+            seconds: self.begun.elapsed().as_secs(),
+            rounds: self.rounds(),
+            calls: watched.calls,
+            slowest_ms: watched.slowest.as_millis() as u64,
+            kills: watched.kills,
+            terms: watched.terms,
+            slowest_term_ms: watched.slowest_term.as_millis() as u64,
+            left_after_kill: watched.left_after_kill,
+            disk_bytes: sizes
+                .map(|path| std::fs::metadata(path).map_or(0, |about| about.len()))
+                .sum(),
+            meters: watched.meters.clone(),
+            outcomes,
+            violations,
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! `cargo xtask soak hostile`: malicious servers, documents, pages, clients and agents against the
+//! real program for a given time.
+
+use anyhow::{Context, Result, bail};
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tramline_unruly::soak::hostile::{HostileSettings, hostile};
+
+/// How long it takes if nothing is said.
+const MINUTES: u64 = 10;
+
+/// What was asked for.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Options {
+    minutes: Option<u64>,
+    seed: Option<u64>,
+    only: Option<String>,
+    /// A program that is there already instead of one that is built here.
+    program: Option<PathBuf>,
+    json: bool,
+    debug: bool,
+}
+
+fn options(arguments: &[String]) -> Result<Options> {
+    let mut options = Options::default();
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        let mut text = || {
+            arguments
+                .next()
+                .with_context(|| format!("{argument} needs a value"))
+        };
+        let number = |text: &String| -> Result<u64> {
+            text.parse()
+                .with_context(|| format!("{argument} {text}: not a number"))
+        };
+        match argument.as_str() {
+            "--minutes" => options.minutes = Some(number(text()?)?),
+            "--seed" => options.seed = Some(number(text()?)?),
+            "--only" => options.only = Some(text()?.clone()),
+            "--program" => options.program = Some(text()?.into()),
+            "--json" => options.json = true,
+            "--debug" => options.debug = true,
+            _ => bail!(
+                "`{argument}` is not known here; --minutes, --seed, --only, --program, --json and --debug are"
+            ),
+        }
+    }
+    Ok(options)
+}
+
+/// Runs it and prints how it went; violations are an error.
+pub(super) fn run(arguments: &[String]) -> Result<()> {
+    let options = options(arguments)?;
+    let (target, built) = match &options.program {
+        Some(_) => (crate::paths::target(), crate::paths::target().join("debug")),
+        None => super::build(options.debug)?,
+    };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as u64;
+    let seed = options.seed.unwrap_or(now);
+    let minutes = options.minutes.unwrap_or(MINUTES);
+    eprintln!("seed {seed}");
+    let settings = HostileSettings {
+        tramline: options.program.unwrap_or_else(|| built.join("tramline")),
+        unruly: built.join("unruly"),
+        dir: target.join("soak").join(format!("hostile-{now}")),
+        time: Duration::from_secs(minutes * 60),
+        seed,
+        is_small: minutes == 0,
+        only: options.only,
+        tell: |line| eprintln!("{line}"),
+    };
+    let report = hostile(&settings)?;
+    match options.json {
+        true => println!("{:#}", report.to_json()),
+        false => println!("{report}"),
+    }
+    if report.violations.is_empty() {
+        std::fs::remove_dir_all(&settings.dir)?;
+        return Ok(());
+    }
+    bail!(
+        "{} violations; what they left is in {}, `--seed {seed}` makes the same attacks again",
+        report.violations.len(),
+        settings.dir.display()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let given = options(&words("--minutes 5 --seed 7 --only page: --json --debug")).unwrap();
+        let wanted = Options {
+            minutes: Some(5),
+            seed: Some(7),
+            only: Some("page:".to_owned()),
+            program: None,
+            json: true,
+            debug: true,
+        };
+        assert_eq!(given, wanted);
+        for bad in ["--minutes", "--minutes many", "--slow"] {
+            assert!(options(&words(bad)).is_err(), "{bad}");
+        }
+    }
+}
