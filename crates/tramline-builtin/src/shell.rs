@@ -1,23 +1,22 @@
 //! `shell`: a command of the operating system. Off until the operator allows it.
 //!
-//! It runs in a process group of its own, in an allowed directory, with an environment that holds
-//! nothing of ours. However a call ends, nothing of the group is left behind.
+//! It runs in an allowed directory, with an environment that holds nothing of ours. However a call
+//! ends, and whenever this process does, nothing that the command started is left behind.
 
 use crate::arguments::{Arguments, bad};
 use crate::described;
 use crate::roots::Roots;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, Command};
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::{Map, Value};
 use tramline_engine::seams::{Hints, Tool};
+use tramline_process::{ProcessTree, TreeCommand};
 
 /// What a command prints on one of its outputs at most, in bytes: it goes into the journal.
 const OUTPUT_BYTES_MAX: u64 = 4 << 20;
@@ -98,11 +97,12 @@ impl<'a> Order<'a> {
         })
     }
 
-    fn start(&self) -> Result<Child, Failure> {
-        let mut command = Command::new("/bin/sh");
+    fn start(&self) -> Result<ProcessTree, Failure> {
+        let mut tree = TreeCommand::new(OsStr::new("/bin/sh"), Duration::ZERO);
+        let command = tree.command();
         command.arg("-c").arg(self.command);
         command.current_dir(&self.directory);
-        command.env_clear().env("PATH", PATH);
+        command.env("PATH", PATH);
         for name in KEPT {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
@@ -114,8 +114,7 @@ impl<'a> Order<'a> {
             None => Stdio::null(),
         });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.process_group(0).kill_on_drop(true);
-        command.spawn().map_err(|error| {
+        tree.spawn().map_err(|error| {
             Failure::new(
                 FailureKind::Unavailable,
                 format!("/bin/sh cannot be started: {error}"),
@@ -133,18 +132,6 @@ fn as_text(value: &Value) -> String {
     }
 }
 
-/// The processes of a command, all of which end with it.
-struct Group(Option<Pid>);
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        if let Some(group) = self.0 {
-            // Most of the time nobody is left to hear it.
-            let _ = killpg(group, Signal::SIGKILL);
-        }
-    }
-}
-
 pub(crate) async fn call(
     allowed: bool,
     roots: &Roots,
@@ -157,10 +144,8 @@ pub(crate) async fn call(
         return Err(Failure::new(FailureKind::Forbidden, message));
     }
     let order = Order::read(roots, values)?;
-    let mut child = order.start()?;
-    let pid = child.id().and_then(|id| i32::try_from(id).ok());
-    let group = Group(pid.map(Pid::from_raw));
-    match tokio::time::timeout(timeout, talk(&mut child, order.stdin.as_deref(), group)).await {
+    let mut tree = order.start()?;
+    match tokio::time::timeout(timeout, talk(&mut tree, order.stdin.as_deref())).await {
         Ok(Ok(printed)) => told(&order, printed),
         Ok(Err(failure)) => Err(failure),
         Err(_) => {
@@ -177,9 +162,9 @@ struct Printed {
     status: ExitStatus,
 }
 
-async fn talk(child: &mut Child, stdin: Option<&str>, group: Group) -> Result<Printed, Failure> {
+async fn talk(tree: &mut ProcessTree, stdin: Option<&str>) -> Result<Printed, Failure> {
     let failed = |error: std::io::Error| Failure::new(FailureKind::Tool, format!("shell: {error}"));
-    let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (input, output, errors) = tree.streams();
     let say = async {
         if let (Some(mut pipe), Some(text)) = (input, stdin) {
             // A command need not read what it is given.
@@ -187,12 +172,8 @@ async fn talk(child: &mut Child, stdin: Option<&str>, group: Group) -> Result<Pr
         }
         Ok(())
     };
-    let end = async {
-        let status = child.wait().await.map_err(failed)?;
-        // What it left running would hold its outputs open for ever.
-        drop(group);
-        Ok(status)
-    };
+    // What it left running, and what would hold its outputs open for ever, ends with it.
+    let end = async { tree.wait().await.map_err(failed) };
     let (status, stdout, stderr, ()) = tokio::try_join!(
         end,
         bounded(output, "standard output"),

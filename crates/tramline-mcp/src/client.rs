@@ -103,7 +103,7 @@ impl Default for Options {
             rest_first: Duration::from_millis(100),
             rest_max: Duration::from_secs(30),
             stable_after: Duration::from_secs(30),
-            stop_grace: Duration::from_secs(2),
+            stop_grace: Duration::from_millis(1_500),
         }
     }
 }

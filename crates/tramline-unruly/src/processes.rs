@@ -2,7 +2,8 @@
 //! is by now.
 
 use anyhow::{Result, bail};
-use nix::sys::signal::{Signal, kill};
+pub use nix::sys::signal::Signal;
+use nix::sys::signal::kill;
 use nix::unistd::Pid;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -41,6 +42,12 @@ fn is_zombie(id: u32) -> bool {
     stat.rsplit(')')
         .next()
         .is_none_or(|rest| rest.trim_start().starts_with('Z'))
+}
+
+/// Sends a signal to one process.
+pub fn send(id: u32, signal: Signal) -> Result<()> {
+    kill(Pid::from_raw(i32::try_from(id)?), signal)?;
+    Ok(())
 }
 
 /// Kills every process that carries the mark, as a machine that loses its power would.

@@ -2,6 +2,7 @@
 
 use crate::config::{Config, File, default_data_dir};
 use clap::{Args, Parser, Subcommand};
+use ending::Manner;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::process::ExitCode;
@@ -17,6 +18,7 @@ mod convert;
 mod debug;
 mod doctor;
 mod documents;
+mod ending;
 mod eval;
 mod explain;
 mod frames;
@@ -146,6 +148,32 @@ enum Verb {
     Doctor(doctor::Doctor),
 }
 
+impl Verb {
+    /// How the command takes a request to end; nothing for what is over at once.
+    fn ends(&self) -> Option<Manner> {
+        match self {
+            Self::Run(_) | Self::Serve(_) | Self::Studio(_) | Self::Loop(_) => {
+                Some(Manner::Orderly)
+            }
+            Self::Runs(runs) if runs.may_drive() => Some(Manner::Orderly),
+            Self::Debug(_) => Some(Manner::Prompt),
+            Self::Runs(_)
+            | Self::Check(_)
+            | Self::Library(_)
+            | Self::Registry(_)
+            | Self::Learn(_)
+            | Self::Replay(_)
+            | Self::Sop(_)
+            | Self::Audit(_)
+            | Self::Trace(_)
+            | Self::Settings(_)
+            | Self::Eval(_)
+            | Self::Doctor(_) => Some(Manner::AtOnce),
+            Self::Graph(_) | Self::Convert(_) | Self::Explain(_) | Self::Completions(_) => None,
+        }
+    }
+}
+
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Exit {
@@ -157,16 +185,22 @@ enum Exit {
     Interrupted,
 }
 
+impl Exit {
+    fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::BadInput => 2,
+            Self::Rejected => 3,
+            Self::Paused => 4,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(match exit {
-            Exit::Done => 0,
-            Exit::Failed => 1,
-            Exit::BadInput => 2,
-            Exit::Rejected => 3,
-            Exit::Paused => 4,
-            Exit::Interrupted => 130,
-        })
+        Self::from(exit.code())
     }
 }
 
@@ -273,11 +307,16 @@ pub fn main() -> ExitCode {
     let common = cli.common;
     let json = common.json;
     let command = audited::command(&cli.verb);
+    if let Some(manner) = cli.verb.ends() {
+        ending::listen(manner);
+    }
     let done = logs::begin(&common).and_then(|()| perform(common.clone(), cli.verb));
     if let Some(command) = command {
         // What was done stands, whether it can be noted or not.
         let _ = on_one_thread(audited::note(common, command, &done));
     }
+    // Whoever did not wait for its children leaves none behind.
+    tramline_process::kill_all();
     match done {
         Ok(exit) => exit.into(),
         Err(Stopped { exit, message }) => {

@@ -3,5 +3,9 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    tramline::cli::main()
+    // First of all: this process may be there for one child alone.
+    match tramline_process::launch_if_asked() {
+        Some(code) => code,
+        None => tramline::cli::main(),
+    }
 }

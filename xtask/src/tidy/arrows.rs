@@ -87,8 +87,14 @@ const RULES: &[Rule] = &[
         ],
     },
     Rule {
+        name: "tramline-process",
+        below: &[],
+        vendors: VENDORS,
+        words: &["std::net"],
+    },
+    Rule {
         name: "tramline-mcp",
-        below: &["tramline-engine", "tramline-core"],
+        below: &["tramline-engine", "tramline-core", "tramline-process"],
         vendors: &[SQLITE, "clap"],
         words: &[],
     },
@@ -101,6 +107,7 @@ const RULES: &[Rule] = &[
             "tramline-builtin",
             "tramline-model",
             "tramline-embed",
+            "tramline-process",
             "tramline-web",
             "tramline-telemetry",
             "tramline-engine",
@@ -117,7 +124,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "tramline-builtin",
-        below: &["tramline-engine", "tramline-core"],
+        below: &["tramline-engine", "tramline-core", "tramline-process"],
         vendors: &[MCP, SQLITE, "axum", "clap"],
         words: &[
             "tramline_core::graph",

@@ -1,11 +1,9 @@
-//! Servers that are child processes: started in a group of their own, and never left behind.
+//! Servers that are child processes: found, given what they need, and never left behind.
 
 use super::Options;
 use super::lines::BoundedLines;
 use super::stderr::{Stderr, Tail};
 use crate::config::{Unset, expand, unset};
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
@@ -13,15 +11,17 @@ use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::process::{ChildStdin, ChildStdout};
 use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
+use tramline_process::{ProcessTree, TreeCommand};
 
 /// What every child gets from our environment: what the reference clients give, and no secrets.
 const INHERITED: [&str; 6] = ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
 
-/// Between the polite signal and the other one.
-const TERM_GRACE: Duration = Duration::from_secs(1);
+/// When this process dies, the end of their input tells servers; those that ignore it get a signal
+/// after so long.
+const ORPHAN_GRACE: Duration = Duration::from_secs(2);
 
 /// What a configuration says about a child.
 pub(super) struct Program<'a> {
@@ -32,10 +32,9 @@ pub(super) struct Program<'a> {
     pub(super) cwd: Option<&'a str>,
 }
 
-/// A running child and the group it leads. Dropping it kills the whole group.
+/// A running child with all that it started. Dropping it kills all of them.
 pub(super) struct Process {
-    child: Child,
-    group: Option<Pid>,
+    tree: ProcessTree,
     stderr: Stderr,
 }
 
@@ -45,25 +44,22 @@ pub(super) type Streams = (BoundedLines<ChildStdout>, ChildStdin);
 impl Program<'_> {
     /// Starts the child.
     pub(super) fn start(&self, options: &Options) -> Result<(Process, Streams), Failure> {
-        let mut child = self
+        let mut tree = self
             .prepare(options)?
             .spawn()
             .map_err(|fault| self.cannot(format!("could not start `{}`: {fault}", self.command)))?;
-        let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
+        let (Some(stdin), Some(stdout), Some(stderr)) = tree.streams() else {
             return Err(self.cannot("its streams could not be opened".to_owned()));
         };
-        let group = child.id().and_then(|id| i32::try_from(id).ok());
         let process = Process {
-            group: group.map(Pid::from_raw),
-            child,
+            tree,
             stderr: Stderr::read(stderr, self.server, Arc::clone(&options.redact)),
         };
         let lines = BoundedLines::new(stdout, options.answer_bytes_max);
         Ok((process, (lines, stdin)))
     }
 
-    fn prepare(&self, options: &Options) -> Result<Command, Failure> {
+    fn prepare(&self, options: &Options) -> Result<TreeCommand, Failure> {
         let env = self.environment(options)?;
         let cwd = self.cwd.map(|cwd| self.fill(cwd, "cwd", options));
         let cwd = cwd.transpose()?.map(PathBuf::from);
@@ -72,7 +68,9 @@ impl Program<'_> {
             return Err(self.cannot(says));
         }
         let path = env.get("PATH").map(OsString::from);
-        let mut command = Command::new(self.find(path, cwd.as_ref(), options)?);
+        let program = self.find(path, cwd.as_ref(), options)?;
+        let mut tree = TreeCommand::new(program.as_os_str(), ORPHAN_GRACE);
+        let command = tree.command();
         for arg in self.args {
             command.arg(self.fill(arg, "args", options)?);
         }
@@ -80,15 +78,11 @@ impl Program<'_> {
             command.current_dir(cwd);
         }
         command
-            .env_clear()
             .envs(env)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            // Wrappers such as npx start the server as their child: signals go to the group.
-            .process_group(0)
-            .kill_on_drop(true);
-        Ok(command)
+            .stderr(Stdio::piped());
+        Ok(tree)
     }
 
     fn environment(&self, options: &Options) -> Result<BTreeMap<String, String>, Failure> {
@@ -136,29 +130,19 @@ impl Program<'_> {
 }
 
 impl Process {
-    /// The child's id, while it lives.
+    /// The id of the process at the top, while it lives.
     pub(super) fn id(&self) -> Option<u32> {
-        self.child.id()
+        self.tree.id()
     }
 
-    /// Waits for the child's end; what it left behind in its group ends with it.
+    /// Waits for the child's end; what it left behind ends with it.
     pub(super) async fn wait(&mut self) -> Option<ExitStatus> {
-        let status = self.child.wait().await.ok();
-        self.signal(Signal::SIGKILL);
-        self.group = None;
-        status
+        self.tree.wait().await.ok()
     }
 
-    /// Ends the child: its stdin is closed by now, so it is given a moment, then a polite
-    /// signal, then the other one.
+    /// Ends the child and all that it started: its stdin is closed by now, so it is given a moment.
     pub(super) async fn stop(&mut self, grace: Duration) -> Option<ExitStatus> {
-        for (patience, signal) in [(grace, Signal::SIGTERM), (TERM_GRACE, Signal::SIGKILL)] {
-            if let Ok(status) = tokio::time::timeout(patience, self.wait()).await {
-                return status;
-            }
-            self.signal(signal);
-        }
-        self.wait().await
+        self.tree.stop(grace).await.ok()
     }
 
     /// What it writes to stderr, to be looked at while it lives.
@@ -169,19 +153,6 @@ impl Process {
     /// The last lines on stderr.
     pub(super) async fn last_words(&mut self) -> Vec<Value> {
         self.stderr.last_words().await
-    }
-
-    fn signal(&self, signal: Signal) {
-        if let Some(group) = self.group {
-            // An error means that the group is gone already, which is what was wanted.
-            let _ = killpg(group, signal);
-        }
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.signal(Signal::SIGKILL);
     }
 }
 

@@ -1,6 +1,6 @@
 //! `tramline loop`: a message, the plan made for it, and what came of it.
 
-use super::{Common, Done, Exit, Reach, Stopped, input, output};
+use super::{Common, Done, Exit, Reach, Stopped, ending, input, output};
 use crate::wire::{self, Origin};
 use tramline_core::ids::RunId;
 use tramline_engine::loop_runner::{Mend, Request, Response, Standing, Terms};
@@ -47,8 +47,20 @@ pub(super) async fn main(common: Common, verb: Loop) -> Done {
         by: Some("command line".into()),
         ..Terms::default()
     };
-    let response = answer(&house, verb, &terms).await;
+    let answered = tokio::select! {
+        response = answer(&house, verb, &terms) => Some(response),
+        () = ending::requested() => None,
+    };
     house.close().await;
+    let Some(response) = answered else {
+        let message = "interrupted; `tramline runs` shows the run, and `tramline loop --run RUN` \
+                       continues it";
+        let exit = Exit::Interrupted;
+        return Err(Stopped {
+            exit,
+            message: message.to_owned(),
+        });
+    };
     let response = response?;
     if common.json {
         output::line(&serde_json::Value::from(&response.to_value()));

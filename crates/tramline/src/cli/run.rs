@@ -1,7 +1,7 @@
 //! `tramline run`: one tool of a document, live progress beside it, its result on standard output.
 
 use super::progress::Progress;
-use super::{Common, Done, Exit, Reach, Stopped, documents, input, output, prompt};
+use super::{Common, Done, Exit, Reach, Stopped, documents, ending, input, output, prompt};
 use crate::wire::{self, House, Origin};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -156,15 +156,14 @@ async fn through(
 ) -> Result<Ended, Stopped> {
     let run = handle.run.clone();
     let ended = handle.ended();
-    // One ear for all of it: a signal that comes while nobody listens is lost.
-    let interrupted = tokio::signal::ctrl_c();
+    let interrupted = ending::requested();
     tokio::pin!(ended, interrupted);
     let show = || Progress::new(Arc::clone(graph), run.clone());
     let mut progress = manner.shown.then(show);
     let early = tokio::select! {
         ended = &mut ended => Some(ended),
         () = tokio::time::sleep(WORTH_WATCHING) => None,
-        _ = &mut interrupted => Some(interrupt(engine, ended.as_mut()).await),
+        () = &mut interrupted => Some(interrupt(engine, ended.as_mut()).await),
     };
     let ended = match early {
         Some(ended) => ended,
@@ -172,7 +171,7 @@ async fn through(
             let watched = watch(engine, &run, ended.as_mut(), progress.as_mut(), seen);
             let stopped = tokio::select! {
                 ended = watched => Some(ended),
-                _ = &mut interrupted => None,
+                () = &mut interrupted => None,
             };
             match stopped {
                 Some(ended) => ended,
@@ -180,6 +179,8 @@ async fn through(
             }
         }
     };
+    // A run that could not be kept is not there to be shown.
+    let ended = ended?;
     let mut last = *seen;
     if let Some(progress) = &mut progress {
         for entry in engine
@@ -194,7 +195,7 @@ async fn through(
         }
     }
     *seen = last;
-    Ok(ended?)
+    Ok(ended)
 }
 
 type Ending<'a> = std::pin::Pin<&'a mut dyn Future<Output = Result<Ended, Fault>>>;

@@ -94,6 +94,33 @@ pub(super) async fn main(common: Common, verb: Runs) -> Done {
 }
 
 impl Runs {
+    /// Whether the command may drive a run, which it then lets go of before it ends.
+    pub(super) fn may_drive(&self) -> bool {
+        match &self.verb {
+            None => false,
+            Some(
+                RunsVerb::Resume(_)
+                | RunsVerb::Answer(_)
+                | RunsVerb::Step(_)
+                | RunsVerb::Continue(_)
+                | RunsVerb::Replan(_)
+                | RunsVerb::Approve(_)
+                | RunsVerb::Reject(_)
+                | RunsVerb::Fork(_),
+            ) => true,
+            Some(
+                RunsVerb::Show(_)
+                | RunsVerb::Abort(_)
+                | RunsVerb::Watch(_)
+                | RunsVerb::Pause(_)
+                | RunsVerb::Export(_)
+                | RunsVerb::Compare(_)
+                | RunsVerb::Prune(_)
+                | RunsVerb::Rm(_),
+            ) => false,
+        }
+    }
+
     /// What is to be noted of the command.
     pub(super) fn command(&self) -> Option<Command> {
         match self.verb.as_ref()? {

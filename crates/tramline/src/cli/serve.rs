@@ -1,6 +1,6 @@
 //! `tramline serve`: graphs as MCP tools, over standard input and output or HTTP.
 
-use super::{Common, Done, Exit, Reach, Stopped, documents, output};
+use super::{Common, Done, Exit, Reach, Stopped, documents, ending, output};
 use crate::config::{Config, read_tokens};
 use crate::disk::Disk;
 use crate::wire::{self, House, Opening, Origin};
@@ -149,7 +149,7 @@ pub(super) async fn serving(common: Common, verb: Serve, opened: Option<Opened>)
     let stop = CancellationToken::new();
     let signal = stop.clone();
     tokio::spawn(async move {
-        interrupted().await;
+        ending::requested().await;
         signal.cancel();
     });
     hide_tokens(&house.settings, http.as_ref())?;
@@ -321,20 +321,4 @@ async fn recover(engine: &Engine, origins: &[Origin]) -> Result<(), Stopped> {
         output::say(&format!("{run} stays unfinished: {fault}"));
     }
     Ok(())
-}
-
-/// Waits for the wish to end.
-async fn interrupted() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut term) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = term.recv() => {}
-                _ = tokio::signal::ctrl_c() => {}
-            }
-            return;
-        }
-    }
-    let _ = tokio::signal::ctrl_c().await;
 }

@@ -15,6 +15,7 @@ mod control;
 mod convert;
 mod debugging;
 mod downstream;
+mod ends;
 mod examples;
 mod golden;
 mod intents;

@@ -1,6 +1,6 @@
 //! Where the debugger's commands come from: a prompt on a terminal, or lines that are piped in.
 
-use super::super::Stopped;
+use super::super::{Stopped, ending};
 use super::command::WORDS;
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
@@ -11,6 +11,7 @@ use rustyline::validate::Validator;
 use rustyline::{Context, Editor, Helper};
 use std::io::{BufRead, IsTerminal, Read};
 use std::path::PathBuf;
+use tramline_process::EndRequest;
 
 /// A longer command is cut: it is no command.
 const LINE_BYTES_MAX: u64 = 16 << 20;
@@ -60,7 +61,10 @@ impl Lines {
         match self {
             Self::Piped => tokio::select! {
                 line = tokio::task::spawn_blocking(piped) => line.map_err(no_prompt)?,
-                _ = tokio::signal::ctrl_c() => Ok(Line::Interrupt),
+                request = ending::interrupted() => Ok(match request {
+                    EndRequest::Interrupt => Line::Interrupt,
+                    EndRequest::Terminate | EndRequest::HangUp => Line::End,
+                }),
             },
             Self::Prompt { editor, .. } => {
                 let Some(mut away) = editor.take() else {

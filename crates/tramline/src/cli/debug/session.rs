@@ -1,8 +1,8 @@
 //! A run under the debugger: followed until it halts, and let go on again.
 
-use super::super::Stopped;
 use super::super::progress::Progress;
 use super::super::runs::{myself, person, respondent};
+use super::super::{Stopped, ending};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use tramline_core::ids::{Checkpoint, RunId, Seq};
 use tramline_core::journal::{Answer, Break, Entry, Event, Pause, Watch};
 use tramline_core::question;
 use tramline_engine::{Ended, Engine, Fault, Follow, Handle, Loaded};
+use tramline_process::EndRequest;
 
 /// What runs beside a halted node gets so long to come to rest before the halt is told.
 const SETTLE: Duration = Duration::from_millis(300);
@@ -99,9 +100,10 @@ impl Session {
                 () = until(settled) => return Ok(Stop::Halted),
                 // Who drove it may be gone.
                 () = sleep(ALONE), if self.driving.is_none() && !self.over => self.drive().await?,
-                _ = tokio::signal::ctrl_c() => {
+                request = ending::interrupted() => {
                     // The first time halts the run, the second leaves it.
-                    if std::mem::replace(&mut interrupted, true) || self.over {
+                    let again = std::mem::replace(&mut interrupted, true);
+                    if again || self.over || request != EndRequest::Interrupt {
                         self.engine.stop();
                         return Ok(Stop::Ended(Ended::Stopped));
                     }

@@ -1,7 +1,7 @@
 //! After an answer: the run goes on, in the process that drives it or else in this one.
 
 use super::super::origin::{self, Again};
-use super::super::{Common, Done, Reach, Stopped, output, run};
+use super::super::{Common, Done, Exit, Reach, Stopped, ending, output, run};
 use super::{done, open};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -117,7 +117,10 @@ async fn follow(common: &Common, engine: &Engine, id: &RunId, seen: Seq, quiet: 
             let json = common.json.then(Map::new);
             return run::tell(engine, &run.graph, id, ended(&run), json).await;
         }
-        let _ = tokio::time::timeout(LOOK_EVERY, changes.changed()).await;
+        tokio::select! {
+            _ = tokio::time::timeout(LOOK_EVERY, changes.changed()) => {}
+            () = ending::requested() => return Ok(Exit::Interrupted),
+        }
     }
 }
 
