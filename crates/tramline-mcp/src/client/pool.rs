@@ -24,7 +24,8 @@ use tramline_engine::seams::{Call, Listed, Source, Tool};
 
 mod status;
 
-/// A call waits for a restart that is due so soon; for a later one it fails at once and says when.
+/// So long a call waits for the next attempt at a server that could not be started. For a later one it
+/// fails at once and says when: the next attempt is likely to fail as well.
 const REST_WAIT_MAX: Duration = Duration::from_secs(2);
 
 /// A listing younger than this is not asked for again because a tool is missing from it.
@@ -58,7 +59,12 @@ enum Phase {
     Idle,
     Starting(Instant),
     Ready(Arc<Connection>),
-    Resting { until: Instant, failure: Failure },
+    Resting {
+        until: Instant,
+        failure: Failure,
+        /// Whether it had been ready before it fell: then it is likely to be so again.
+        was_ready: bool,
+    },
 }
 
 /// What a caller who wants a connection does next.
@@ -152,7 +158,8 @@ impl Server {
         // A connection may fall between being handed out and being used; what never left is sent
         // once more.
         for _ in 0..2 {
-            let ready = self.in_time(&request, patience, self.ready_for(&request.tool));
+            let ready = self.ready_for(&request.tool, patience.until);
+            let ready = self.in_time(&request, patience, ready);
             let connection = ready.await.flatten().map_err(unsent)?;
             match connection.call(&request, patience).await {
                 Ok(value) => return Ok(value),
@@ -211,11 +218,15 @@ impl Server {
         }
     }
 
-    async fn ready_for(self: &Arc<Self>, name: &ToolName) -> Result<Arc<Connection>, Failure> {
-        let mut connection = self.connection().await?;
+    async fn ready_for(
+        self: &Arc<Self>,
+        name: &ToolName,
+        until: Instant,
+    ) -> Result<Arc<Connection>, Failure> {
+        let mut connection = self.connection(until).await?;
         connection.settled().await;
         if !connection.is_open() {
-            connection = self.connection().await?;
+            connection = self.connection(until).await?;
         }
         if self.catalog().get(&name.tool).is_none() {
             Box::pin(self.look(&connection, name)).await?;
@@ -228,13 +239,13 @@ impl Server {
         if let Some(tool) = self.catalog().get(&name.tool) {
             return Ok(tool);
         }
-        let connection = self.connection().await?;
+        let connection = self.connection(Instant::now() + REST_WAIT_MAX).await?;
         self.look(&connection, name).await
     }
 
     /// Every tool the server has.
     pub(super) async fn listed(self: &Arc<Self>) -> Listed {
-        self.connection().await?;
+        self.connection(Instant::now() + REST_WAIT_MAX).await?;
         Ok(Arc::clone(&self.catalog().all))
     }
 
@@ -270,8 +281,9 @@ impl Server {
         }
     }
 
-    /// The connection, opened if need be. All who ask while it opens wait for the same one.
-    async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, Failure> {
+    /// The connection, opened if need be. All who ask while it opens wait for the same one. A server
+    /// that fell is waited for if its next start comes before `patience` ends.
+    async fn connection(self: &Arc<Self>, patience: Instant) -> Result<Arc<Connection>, Failure> {
         if let Phase::Ready(connection) = &*self.phase.borrow()
             && connection.is_open()
         {
@@ -282,10 +294,13 @@ impl Server {
         loop {
             // Seen before it is judged: a change in between is then not slept through.
             waited |= matches!(&*phases.borrow_and_update(), Phase::Starting(_));
-            match self.step(waited) {
+            match self.step(waited, patience) {
                 Step::Go(connection) => return Ok(connection),
                 Step::Fail(failure) => return Err(failure),
-                Step::Rest(until) => tokio::time::sleep_until(until).await,
+                Step::Rest(until) => tokio::select! {
+                    () = tokio::time::sleep_until(until) => {}
+                    () = self.closing.cancelled() => {}
+                },
                 Step::Start => {
                     self.tasks.spawn(Arc::clone(self).start());
                 }
@@ -298,7 +313,7 @@ impl Server {
 
     /// Decides what to do next, and takes the start upon the caller if one is due. Whoever has
     /// waited for a start that failed is told of that one, and does not wait for another.
-    fn step(&self, waited: bool) -> Step {
+    fn step(&self, waited: bool, patience: Instant) -> Step {
         if self.closing.is_cancelled() {
             return Step::Fail(self.down("was shut down"));
         }
@@ -315,8 +330,10 @@ impl Server {
                 Phase::Ready(_) | Phase::Starting(_) => Step::Wait,
                 Phase::Resting { failure, .. } if waited => Step::Fail(failure.clone()),
                 Phase::Resting { until, .. } if *until <= now => Step::Start,
-                Phase::Resting { until, .. } if *until - now <= REST_WAIT_MAX => Step::Rest(*until),
-                Phase::Resting { until, failure } => Step::Fail(resting(failure, *until - now)),
+                Phase::Resting {
+                    until, was_ready, ..
+                } if is_awaited(*until, *was_ready, now, patience) => Step::Rest(*until),
+                Phase::Resting { until, failure, .. } => Step::Fail(resting(failure, *until - now)),
                 Phase::Idle => Step::Start,
             };
             let starts = matches!(step, Step::Start);
@@ -354,7 +371,7 @@ impl Server {
                     .send_replace(Phase::Ready(Arc::clone(&connection)));
                 supervise::watch(self, connection, opened, ended).await;
             }
-            Err(failure) => self.rest(failure),
+            Err(failure) => self.rest(failure, false),
         }
     }
 
@@ -382,18 +399,22 @@ impl Server {
                 if connection.since.elapsed() >= self.options.stable_after {
                     self.falls.store(0, Ordering::Relaxed);
                 }
-                self.rest(ending.down());
+                self.rest(ending.down(), true);
             }
         }
     }
 
     /// After a fall: waits twice as long as after the one before, within bounds, and for ever
     /// ready to try again.
-    fn rest(&self, failure: Failure) {
+    fn rest(&self, failure: Failure, was_ready: bool) {
         let falls = self.falls.fetch_add(1, Ordering::Relaxed).min(16);
         let rest = self.options.rest_first * 2_u32.pow(falls);
         let until = Instant::now() + rest.min(self.options.rest_max);
-        self.phase.send_replace(Phase::Resting { until, failure });
+        self.phase.send_replace(Phase::Resting {
+            until,
+            failure,
+            was_ready,
+        });
     }
 
     fn down(&self, says: &str) -> Failure {
@@ -402,14 +423,21 @@ impl Server {
     }
 }
 
+/// Whether a call waits for an attempt that comes at `until`. What worked until it fell is waited for as
+/// long as the call has time; what could not be started only for a moment.
+fn is_awaited(until: Instant, was_ready: bool, now: Instant, patience: Instant) -> bool {
+    let soon = until.saturating_duration_since(now) <= REST_WAIT_MAX;
+    soon || (was_ready && until < patience)
+}
+
 /// Sees to it that nobody waits for a start or a supervision that panicked.
 struct Watch(Arc<Server>);
 
 impl Drop for Watch {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0
-                .rest(self.0.down("is gone: its supervision broke down"));
+            let failure = self.0.down("is gone: its supervision broke down");
+            self.0.rest(failure, false);
         }
     }
 }

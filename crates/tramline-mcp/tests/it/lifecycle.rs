@@ -221,3 +221,81 @@ async fn servers_are_exchanged_without_touching_those_that_stay() {
     support::assert_failure(&gone, FailureKind::UnknownTool, "no server `u`");
     servers.shutdown().await;
 }
+
+/// Rests that no test waits out by chance.
+fn with_long_rests() -> Options {
+    Options {
+        rest_first: Duration::from_secs(3),
+        ..options()
+    }
+}
+
+#[tokio::test]
+async fn a_call_waits_for_the_next_start_of_a_server_that_fell() {
+    let bench = Bench::with("[]", "", with_long_rests());
+    bench.works().await;
+    bench.call("close", "{}").await.unwrap_err();
+    let resting = || matches!(bench.servers.status()[0].state, State::BackingOff { .. });
+    until("the rest", resting).await;
+    // All who come meanwhile wait for the same start.
+    let waiting = (0..20).map(|_| bench.works());
+    futures_util::future::join_all(waiting).await;
+}
+
+#[tokio::test]
+async fn a_call_that_has_no_time_for_the_next_start_fails_at_once() {
+    let options = Options {
+        rest_first: Duration::from_secs(60),
+        rest_max: Duration::from_secs(60),
+        ..options()
+    };
+    let bench = Bench::with("[]", "", options);
+    bench.works().await;
+    bench.call("close", "{}").await.unwrap_err();
+    until("the rest", || {
+        matches!(bench.servers.status()[0].state, State::BackingOff { .. })
+    })
+    .await;
+    let failure = bench.call_within("echo", "{}", 30_000).await;
+    assert_failure(&failure, FailureKind::Unavailable, "it is tried again in");
+    let data = failure.data.as_ref().unwrap();
+    assert_eq!(data.get("sent"), Some(&false.into()), "{failure:?}");
+    // Far from its time-out, and from the next start.
+    let left = data.get("retry_in_ms").unwrap().as_f64().unwrap();
+    assert!(left > 30_000.0, "{left}");
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_start_is_not_waited_for() {
+    let options = Options {
+        rest_first: Duration::from_secs(20),
+        ..options()
+    };
+    let bench = Bench::with(r#"["--exit-at-start"]"#, "", options);
+    let failure = bench.call("echo", "{}").await.unwrap_err();
+    assert_failure(&failure, FailureKind::Unavailable, "exited with code 7");
+    let failure = bench.call("echo", "{}").await.unwrap_err();
+    assert_failure(&failure, FailureKind::Unavailable, "it is tried again in");
+}
+
+#[tokio::test]
+async fn a_shutdown_does_not_wait_for_the_next_start() {
+    let options = Options {
+        rest_first: Duration::from_secs(30),
+        ..options()
+    };
+    let bench = Bench::with("[]", "", options);
+    bench.works().await;
+    bench.call("close", "{}").await.unwrap_err();
+    until("the rest", || {
+        matches!(bench.servers.status()[0].state, State::BackingOff { .. })
+    })
+    .await;
+    let call = bench.call("echo", "{}");
+    let (failure, ()) = tokio::join!(call, bench.servers.shutdown());
+    assert_failure(
+        &failure.unwrap_err(),
+        FailureKind::Unavailable,
+        "was shut down",
+    );
+}

@@ -20,7 +20,7 @@ impl Server {
                 era: connection.era,
                 since: now - connection.since,
             },
-            Phase::Resting { until, failure } => State::BackingOff {
+            Phase::Resting { until, failure, .. } => State::BackingOff {
                 retry_in: until.saturating_duration_since(now),
                 failure: failure.clone(),
             },
