@@ -2,4 +2,4 @@
 
 mod sqlite;
 
-pub use sqlite::Sqlite;
+pub use sqlite::{Sqlite, StoreProblem, Verification};

@@ -11,10 +11,12 @@ mod documents;
 mod faults;
 mod journal;
 mod listing;
+mod log;
 mod migrate;
 mod owner;
 mod place;
 mod removal;
+mod verify;
 mod watch;
 mod writer;
 
@@ -22,7 +24,7 @@ use async_trait::async_trait;
 use desk::Desks;
 use faults::{Trouble, file_fault};
 use owner::Owners;
-use place::Place;
+use place::{Opened, Place};
 use rusqlite::Connection;
 use std::path::Path;
 use std::sync::Arc;
@@ -32,6 +34,7 @@ use tramline_core::journal::ContentDigest;
 use tramline_engine::seams::{
     Append, AppendError, Chunk, Claim, Hold, Page, RunFilter, RunRow, Store, StoreFault, Usage,
 };
+pub use verify::{StoreProblem, Verification};
 use watch::Ticks;
 use writer::{Care, Writer};
 
@@ -46,6 +49,7 @@ pub struct Sqlite {
     owners: Arc<Owners>,
     ticks: Arc<Ticks>,
     desks: Arc<Desks>,
+    warnings: Vec<String>,
 }
 
 impl Sqlite {
@@ -65,16 +69,34 @@ impl Sqlite {
     }
 
     fn at(place: Place) -> Result<Self, StoreFault> {
-        let first = place.open()?;
+        let Opened {
+            place,
+            conn,
+            warnings,
+        } = place.open()?;
         let owners = Arc::new(Owners::new(place.dir()));
-        let desks = Arc::new(Desks::new(place, first));
+        let desks = Arc::new(Desks::new(place, conn));
         let ticks = Arc::new(Ticks::new());
         Ok(Self {
             writer: Writer::new(Arc::clone(&desks), Arc::clone(&ticks)),
             owners,
             ticks,
             desks,
+            warnings,
         })
+    }
+
+    /// What whoever runs the program should know of the database as it was found.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Reads all that is kept and holds it against its sums. Takes as long as that takes.
+    pub async fn verify(&self) -> Result<Verification, StoreFault> {
+        let desks = Arc::clone(&self.desks);
+        let reading = tokio::task::spawn_blocking(move || desks.look_apart(verify::verify));
+        let stopped = |_| faults::plain_fault("the store was closed while it was verified");
+        reading.await.map_err(stopped)?
     }
 
     /// Counts every run's events and bytes anew from its chunks; gives the number of runs.

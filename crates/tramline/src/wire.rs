@@ -17,7 +17,7 @@ use tramline_engine::{Approvals, Engine, LoopRunner, Options, Scratch, Shelf, Th
 use tramline_mcp::client::{self, Servers};
 use tramline_mcp::config::{ConfigFlaw, ServerConfig, read, read_servers};
 use tramline_mcp::server::About;
-use tramline_store::Sqlite;
+use tramline_store::{Sqlite, Verification};
 use tramline_telemetry::Telemetry;
 use tramline_vault::Vault;
 
@@ -170,9 +170,27 @@ pub fn tell_users(settings: &Settings, servers: &[ServerConfig]) {
 
 fn store(config: &Config) -> Result<Arc<dyn Store>, Trouble> {
     Ok(match &config.data_dir {
-        Some(dir) => Arc::new(Sqlite::open(dir)?),
+        Some(dir) => Arc::new(with_warnings(Sqlite::open(dir)?, config)),
         None => Arc::new(Sqlite::in_memory()?),
     })
+}
+
+/// Says what is wrong with a store that can be used all the same.
+fn with_warnings(store: Sqlite, config: &Config) -> Sqlite {
+    for warning in store.warnings() {
+        config
+            .warn
+            .inspect(|warn| warn(&format!("warning: {warning}")));
+    }
+    store
+}
+
+/// Reads everything in the data directory and holds it against its sums; nothing where there is none.
+pub async fn verify(config: &Config) -> Result<Option<Verification>, Trouble> {
+    let Some(dir) = config.data_dir.as_deref().filter(|dir| Sqlite::is_at(dir)) else {
+        return Ok(None);
+    };
+    Ok(Some(Sqlite::open(dir)?.verify().await?))
 }
 
 /// The settings that a store keeps and the environment gives.

@@ -43,6 +43,9 @@ impl Desks {
         &self,
         work: impl FnOnce(&Connection) -> Result<T, Trouble>,
     ) -> Result<T, StoreFault> {
+        if let Some(refusal) = self.place.refusal() {
+            return Err(refusal);
+        }
         let mut desk = lock(&self.writing);
         let conn = match &mut *desk {
             Some(conn) => conn,
@@ -93,6 +96,22 @@ impl Desks {
             lock(&self.reading).push(conn);
         }
         result
+    }
+
+    /// Looks at everything as it was at one moment, on a connection that is closed afterwards. The look
+    /// gives what it found even where the database is so damaged that nothing can be finished.
+    pub(super) fn look_apart<T>(
+        &self,
+        look: impl FnOnce(&Connection) -> T,
+    ) -> Result<T, StoreFault> {
+        if self.place.dir().is_none() {
+            return self.write(|conn| Ok(look(conn)));
+        }
+        let conn = self.place.connect()?;
+        // Without it, what is written meanwhile may look like damage.
+        conn.execute_batch("BEGIN")
+            .map_err(|error| self.told(&error.into()))?;
+        Ok(look(&conn))
     }
 
     /// A connection for a thread of its own.

@@ -4,9 +4,10 @@
 //! belong to the process, and closing any handle on a file gives them up.
 
 use super::faults::{Trouble, file_fault, plain_fault};
+use super::log::lost_frames;
 use super::migrate;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, MAIN_DB, OpenFlags};
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 use std::cell::Cell;
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
@@ -17,6 +18,9 @@ use std::time::Duration;
 use tramline_engine::seams::StoreFault;
 
 const DATABASE: &str = "tramline.db";
+
+/// What SQLite calls the log of that.
+const LOG: &str = "tramline.db-wal";
 
 /// Where a new database is put together before it takes its name in one move.
 const DRAFT: &str = "tramline.db.new";
@@ -53,6 +57,25 @@ const STATEMENTS_KEPT: usize = 64;
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     dir: Option<PathBuf>,
+    access: Access,
+}
+
+/// What may be done with a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    ReadWrite,
+    /// Neither it nor its directory may be written; its log is read with it.
+    ReadOnly,
+    /// The same where there is no log, nor a place for one.
+    Immutable,
+}
+
+/// A database that was opened for the first time.
+pub(super) struct Opened {
+    pub(super) place: Place,
+    pub(super) conn: Connection,
+    /// What whoever runs the program should know.
+    pub(super) warnings: Vec<String>,
 }
 
 impl fmt::Display for Place {
@@ -69,6 +92,7 @@ impl Place {
     pub(super) fn disk(dir: &Path) -> Self {
         Self {
             dir: Some(dir.to_owned()),
+            access: Access::ReadWrite,
         }
     }
 
@@ -79,7 +103,10 @@ impl Place {
 
     /// A database that lives and dies with its one connection.
     pub(super) fn memory() -> Self {
-        Self { dir: None }
+        Self {
+            dir: None,
+            access: Access::ReadWrite,
+        }
     }
 
     /// The data directory.
@@ -87,24 +114,76 @@ impl Place {
         self.dir.as_deref()
     }
 
+    /// Whether nothing can be written here, in words that say what to do.
+    pub(super) fn refusal(&self) -> Option<StoreFault> {
+        (self.access != Access::ReadWrite).then(|| {
+            plain_fault(format!(
+                "{self} is read-only, and this command has to write. Make the data directory and its \
+                 files writable, or choose another with --data-dir"
+            ))
+        })
+    }
+
     /// The first connection: makes or migrates the database where needed.
-    pub(super) fn open(&self) -> Result<Connection, StoreFault> {
-        let Some(dir) = &self.dir else {
+    pub(super) fn open(mut self) -> Result<Opened, StoreFault> {
+        let Some(dir) = self.dir.clone() else {
             let conn = Connection::open_in_memory().map_err(|error| self.told(error))?;
             migrate::migrate(&conn).map_err(|error| self.told(error))?;
-            return Ok(conn);
+            return Ok(Opened {
+                place: self,
+                conn,
+                warnings: Vec::new(),
+            });
         };
         if !dir.join(DATABASE).exists() {
-            self.make(dir)?;
+            self.make(&dir)?;
         }
-        let conn = self.connect()?;
-        let layout = migrate::layout(&conn).map_err(|error| self.told(error))?;
-        self.check(&conn, layout)?;
-        if layout < migrate::LAYOUT {
-            let _alone = self.lock_setup(dir)?;
+        let (conn, layout) = self.look_into(&dir)?;
+        self.check(layout)?;
+        let mut warnings: Vec<_> = lost_frames(&conn)
+            .map(|lost| lost.warning())
+            .into_iter()
+            .collect();
+        if self.access != Access::ReadWrite {
+            warnings.push(format!(
+                "{self} is read-only: what it holds is shown, nothing is written"
+            ));
+        } else if layout < migrate::LAYOUT {
+            let _alone = self.lock_setup(&dir)?;
             migrate::migrate(&conn).map_err(|error| self.told(error))?;
         }
-        Ok(conn)
+        Ok(Opened {
+            place: self,
+            conn,
+            warnings,
+        })
+    }
+
+    /// Connects to a database that is there, finds out what may be done with it, and its layout.
+    fn look_into(&mut self, dir: &Path) -> Result<(Connection, i64), StoreFault> {
+        let conn = self.connect()?;
+        match migrate::layout(&conn) {
+            Ok(layout) => {
+                let read_only = conn.is_readonly(MAIN_DB);
+                if read_only.map_err(|error| self.told(error))? {
+                    self.access = Access::ReadOnly;
+                }
+                Ok((conn, layout))
+            }
+            Err(error) if is_closed_to_us(&error) => {
+                if fs::metadata(dir.join(LOG)).is_ok_and(|log| log.len() > 0) {
+                    return Err(plain_fault(format!(
+                        "{self} is read-only and was not closed, so that its log cannot be read: {error}. \
+                         Copy the data directory to where you can write, and name it with --data-dir"
+                    )));
+                }
+                self.access = Access::Immutable;
+                let conn = self.connect()?;
+                let layout = migrate::layout(&conn).map_err(|error| self.told(error))?;
+                Ok((conn, layout))
+            }
+            Err(error) => Err(self.told(error)),
+        }
     }
 
     /// One more connection to a database that [`Place::open`] has seen.
@@ -112,9 +191,23 @@ impl Place {
         let Some(dir) = &self.dir else {
             return Err(plain_fault("a database in memory has one connection only"));
         };
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let database = dir.join(DATABASE);
+        let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let open = || {
-            let mut conn = Connection::open_with_flags(dir.join(DATABASE), flags)?;
+            let mut conn = match self.access {
+                Access::ReadWrite => Connection::open_with_flags(
+                    database,
+                    flags | OpenFlags::SQLITE_OPEN_READ_WRITE,
+                )?,
+                Access::ReadOnly => {
+                    Connection::open_with_flags(database, flags | OpenFlags::SQLITE_OPEN_READ_ONLY)?
+                }
+                Access::Immutable => {
+                    let flags =
+                        flags | OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+                    Connection::open_with_flags(immutable(&database), flags)?
+                }
+            };
             conn.busy_handler(Some(wait_for_lock))?;
             conn.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
             // Moving the log at every close costs several syncs, which a short command would
@@ -149,7 +242,7 @@ impl Place {
         Trouble::Sqlite(error).told(self)
     }
 
-    fn check(&self, conn: &Connection, layout: i64) -> Result<(), StoreFault> {
+    fn check(&self, layout: i64) -> Result<(), StoreFault> {
         if layout > migrate::LAYOUT {
             return Err(plain_fault(format!(
                 "{self} was made by a newer Tramline (layout {layout}; this one knows up to {}). \
@@ -163,13 +256,11 @@ impl Place {
                  anew, or restore it from a backup"
             )));
         }
-        if conn
-            .is_readonly(MAIN_DB)
-            .map_err(|error| self.told(error))?
-        {
+        if layout < migrate::LAYOUT && self.access != Access::ReadWrite {
             return Err(plain_fault(format!(
-                "{self} is read-only. Make the file writable, or choose another data directory \
-                 with --data-dir"
+                "{self} was made by an older Tramline (layout {layout}) and is read-only, so that it \
+                 cannot be brought up to date. Copy the data directory to where you can write, and name \
+                 it with --data-dir"
             )));
         }
         Ok(())
@@ -190,7 +281,7 @@ impl Place {
         if dir.join(DATABASE).exists() {
             return Ok(());
         }
-        let log = dir.join(format!("{DATABASE}-wal"));
+        let log = dir.join(LOG);
         if log.exists() {
             return Err(plain_fault(format!(
                 "{self} is missing but its log {} is there. Restore both from a backup, or move \
@@ -230,6 +321,24 @@ fn draw_up(draft: &Path) -> rusqlite::Result<()> {
 pub(super) fn log_of(conn: &Connection) -> Option<PathBuf> {
     let path = conn.path().filter(|path| !path.is_empty())?;
     Some(format!("{path}-wal").into())
+}
+
+/// Whether SQLite could not even begin to read, for want of leave to write.
+fn is_closed_to_us(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied)
+    )
+}
+
+/// A database that is read as if nobody could change it, as SQLite names such.
+fn immutable(database: &Path) -> String {
+    let path = database.to_string_lossy();
+    let path = path
+        .replace('%', "%25")
+        .replace('?', "%3f")
+        .replace('#', "%23");
+    format!("file:{path}?immutable=1")
 }
 
 fn wait_for_lock(tries: i32) -> bool {

@@ -127,3 +127,30 @@ async fn a_document_that_is_missing_or_changed_is_damage() {
         assert_eq!(there.store().remove(&[run]).await.unwrap(), 1);
     }
 }
+
+#[tokio::test]
+async fn a_verification_names_the_runs_of_a_document_that_is_not_whole() {
+    let dir = tempdir().unwrap();
+    let store = Sqlite::open(dir.path()).unwrap();
+    for n in 0..4 {
+        let document = Arc::new(StoredDocument::of(&format!("document {}", n / 2)).unwrap());
+        store.append(begins(n, &document)).await.unwrap();
+    }
+    let found = store.verify().await.unwrap();
+    assert_eq!(
+        (found.runs, found.documents, found.problems.len()),
+        (4, 2, 0)
+    );
+    let conn = Connection::open(database(dir.path())).unwrap();
+    conn.execute_batch("UPDATE contents SET body = zeroblob(bytes) WHERE key = 1; DELETE FROM contents WHERE key = 2")
+        .unwrap();
+    let found = store.verify().await.unwrap();
+    let mut about: Vec<_> = found
+        .problems
+        .iter()
+        .map(|problem| problem.run.clone())
+        .collect();
+    about.sort();
+    let all: Vec<_> = (0..4).map(|n| Some(run(n).to_string())).collect();
+    assert_eq!(about, all, "{found:?}");
+}

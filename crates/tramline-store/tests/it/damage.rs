@@ -121,3 +121,79 @@ async fn the_index_is_rebuilt_from_the_chunks() {
         assert_eq!((row.last, row.bytes), (10, 30_000));
     }
 }
+
+/// What is wrong with a directory, as the run and what is said of it.
+async fn problems(dir: &Path) -> Vec<(Option<String>, String)> {
+    let store = Sqlite::open(dir).unwrap();
+    let found = store.verify().await.unwrap();
+    assert_eq!(found.more, 0);
+    let problems = found.problems.into_iter();
+    problems
+        .map(|problem| (problem.run, problem.what))
+        .collect()
+}
+
+#[tokio::test]
+async fn a_verification_names_every_run_that_is_not_whole() {
+    let dir = filled().await;
+    assert_eq!(problems(dir.path()).await, []);
+    let conn = rusqlite::Connection::open(database(dir.path())).unwrap();
+    let of = |n: u64| format!("journal = (SELECT key FROM runs WHERE run = '{}')", run(n));
+    for change in [
+        format!(
+            "UPDATE chunks SET body = zeroblob(3000) WHERE first = 5 AND {}",
+            of(2)
+        ),
+        format!("DELETE FROM chunks WHERE first IN (3, 4, 9) AND {}", of(4)),
+        format!("DELETE FROM chunks WHERE first = 10 AND {}", of(6)),
+        format!(
+            "UPDATE chunks SET sum = sum + 1 WHERE first = 1 AND {}",
+            of(8)
+        ),
+        format!("UPDATE runs SET last = 9 WHERE run = '{}'", run(10)),
+        format!("DELETE FROM runs WHERE run = '{}'", run(12)),
+    ] {
+        assert!(conn.execute(&change, []).unwrap() > 0, "{change}");
+    }
+    drop(conn);
+    let found = problems(dir.path()).await;
+    let says = |n: u64| {
+        let run = Some(run(n).to_string());
+        let mut about = found.iter().filter(|(about, _)| *about == run);
+        let says = about
+            .next()
+            .unwrap_or_else(|| panic!("{n}: {found:?}"))
+            .1
+            .clone();
+        assert!(about.next().is_none(), "once");
+        says
+    };
+    let missing = "of its 10 events these are missing or not as they were written";
+    assert_eq!(says(2), format!("{missing}: event 5"));
+    assert_eq!(says(4), format!("{missing}: events 3 to 4, event 9"));
+    assert_eq!(says(6), format!("{missing}: event 10"));
+    assert_eq!(says(8), format!("{missing}: event 1"));
+    assert!(says(10).contains("does not fit"), "{found:?}");
+    let unlisted = found.iter().filter(|(run, _)| run.is_none());
+    let unlisted: Vec<_> = unlisted.map(|(_, says)| says.as_str()).collect();
+    let [says] = unlisted[..] else {
+        panic!("{unlisted:?}");
+    };
+    assert!(
+        says.contains("10 chunks") && says.contains("not listed"),
+        "{says}"
+    );
+    assert_eq!(found.len(), 6, "{found:?}");
+}
+
+#[tokio::test]
+async fn a_verification_finds_pages_of_rubbish() {
+    let dir = filled().await;
+    damage(dir.path(), |bytes| {
+        let end = bytes.len();
+        bytes[end / 4..end / 2].fill(0xab);
+    });
+    if let Ok(store) = Sqlite::open(dir.path()) {
+        assert_ne!(store.verify().await.unwrap().problems, []);
+    }
+}

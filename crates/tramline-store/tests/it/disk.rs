@@ -141,11 +141,77 @@ async fn a_read_only_disk_is_named() {
     store.append(chunk(&run(0), 0, vec![0])).await.unwrap();
     drop(store);
     assert!(disk.make_read_only());
-    for dir in [old, new] {
-        let says = Sqlite::open(&dir).unwrap_err().message;
-        assert!(says.contains("--data-dir"), "{says}");
-        assert!(says.contains("writable"), "{says}");
+    let says = Sqlite::open(&new).unwrap_err().message;
+    assert!(
+        says.contains("--data-dir") && says.contains("writable"),
+        "{says}"
+    );
+    // What is there can be read, and only that.
+    let store = Sqlite::open(&old).unwrap();
+    assert!(
+        store.warnings()[0].contains("is read-only"),
+        "{:?}",
+        store.warnings()
+    );
+    assert_eq!(store.read(&run(0), 0).await.unwrap().len(), 1);
+    assert_eq!(store.verify().await.unwrap().problems, []);
+    let refused = store.append(chunk(&run(0), 1, vec![0])).await.unwrap_err();
+    let says = refused.to_string();
+    assert!(
+        says.contains("--data-dir") && says.contains("writable"),
+        "{says}"
+    );
+    let says = store.put("kind", "key", vec![1]).await.unwrap_err().message;
+    assert!(says.contains("is read-only"), "{says}");
+}
+
+#[tokio::test]
+async fn a_read_only_copy_without_its_log_is_read() {
+    let Some(disk) = Mounted::new() else {
+        return not_run("a read-only disk: cannot mount a small file system (needs root)");
+    };
+    // A name that would mean something in an address.
+    let dir = disk.path().join("50% of it? #1");
+    let store = Sqlite::open(&dir).unwrap();
+    store.append(chunk(&run(0), 0, vec![0])).await.unwrap();
+    drop(store);
+    let unsettled = disk.path().join("unsettled");
+    fs::create_dir(&unsettled).unwrap();
+    for name in ["tramline.db", "tramline.db-wal"] {
+        fs::copy(dir.join(name), unsettled.join(name)).unwrap();
     }
+    // As a backup by SQLite's own tools leaves it.
+    let conn = rusqlite::Connection::open(crate::database(&dir)).unwrap();
+    conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+        .unwrap();
+    drop(conn);
+    for name in ["tramline.db-wal", "tramline.db-shm"] {
+        let _ = fs::remove_file(dir.join(name));
+    }
+    assert!(disk.make_read_only());
+    let store = Sqlite::open(&dir).unwrap();
+    assert_eq!(store.read(&run(0), 0).await.unwrap().len(), 1);
+    // With a log that cannot be read beside it, it is said so instead of leaving that out.
+    match Sqlite::open(&unsettled) {
+        Ok(store) => assert_eq!(store.read(&run(0), 0).await.unwrap().len(), 1),
+        Err(fault) => assert!(fault.message.contains("Copy the data directory"), "{fault}"),
+    }
+}
+
+#[tokio::test]
+async fn an_older_layout_on_a_read_only_disk_is_named() {
+    let Some(disk) = Mounted::new() else {
+        return not_run("a read-only disk: cannot mount a small file system (needs root)");
+    };
+    let dir = disk.path().join("data");
+    drop(Sqlite::open(&dir).unwrap());
+    let conn = rusqlite::Connection::open(crate::database(&dir)).unwrap();
+    conn.pragma_update(None, "user_version", 1).unwrap();
+    drop(conn);
+    assert!(disk.make_read_only());
+    let says = Sqlite::open(&dir).unwrap_err().message;
+    assert!(says.contains("older Tramline (layout 1)"), "{says}");
+    assert!(says.contains("Copy the data directory"), "{says}");
 }
 
 /// For those who are not root, whom permissions do not stop.

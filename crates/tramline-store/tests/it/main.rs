@@ -12,6 +12,7 @@ mod contract;
 mod damage;
 mod disk;
 mod jotting;
+mod log;
 mod opening;
 mod processes;
 mod removal;

@@ -12,6 +12,9 @@ pub(super) struct Doctor {
     /// Documents whose servers are to be asked
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Read everything in the data directory and hold it against its checksums
+    #[arg(long)]
+    deep: bool,
     #[command(flatten)]
     reach: Reach,
 }
@@ -21,6 +24,8 @@ struct Finding {
     what: String,
     says: String,
 }
+
+mod deep;
 
 pub(super) async fn main(common: Common, verb: Doctor) -> Done {
     let config = common.config(&verb.reach)?;
@@ -47,7 +52,11 @@ pub(super) async fn main(common: Common, verb: Doctor) -> Done {
     let dir = common.data_dir.clone().unwrap_or_else(default_data_dir);
     match wire::open(&config, &read) {
         Ok(house) => {
-            find(true, "data directory", dir.display().to_string());
+            let says = match verb.deep {
+                true => dir.display().to_string(),
+                false => format!("{} (--deep reads all of it)", dir.display()),
+            };
+            find(true, "data directory", says);
             match house.settings.list(&**house.engine.workflows()).await {
                 Err(fault) => find(false, "settings", fault.to_string()),
                 Ok(all) => {
@@ -65,6 +74,11 @@ pub(super) async fn main(common: Common, verb: Doctor) -> Done {
                         let failure = house.settings.redact_failure(failure);
                         find(false, &listing.server, failure.to_string());
                     }
+                }
+            }
+            if verb.deep {
+                for problem in deep::read_all(&config, &house.engine).await? {
+                    find(problem.sound, &problem.what, problem.says);
                 }
             }
             house.close().await;

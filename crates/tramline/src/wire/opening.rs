@@ -1,6 +1,6 @@
 //! A store that is opened while documents are read: a server is there sooner.
 
-use super::{Trouble, store};
+use super::{Trouble, store, with_warnings};
 use crate::config::Config;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -24,7 +24,7 @@ impl Opening {
     /// The store, opened.
     pub(super) fn store(self, config: &Config) -> Result<Arc<dyn Store>, Trouble> {
         match self.0.map(JoinHandle::join) {
-            Some(Ok(opened)) => Ok(Arc::new(opened?)),
+            Some(Ok(opened)) => Ok(Arc::new(with_warnings(opened?, config))),
             Some(Err(_)) | None => store(config),
         }
     }

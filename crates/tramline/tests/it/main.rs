@@ -32,6 +32,7 @@ mod serving;
 mod settings;
 mod several_servers;
 mod sop;
+mod stored;
 mod studio;
 mod support;
 mod telemetry;
