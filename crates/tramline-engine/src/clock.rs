@@ -1,13 +1,93 @@
 //! The one place that reads the clock and draws chance, for a core that has neither.
+//!
+//! The time of day may be set while we run: by hand, or by a service that was wrong or becomes right.
+//! What waits for a moment or counts how long something took must not be thrown off by that, so the
+//! time given here follows the time since the machine was started where the two disagree by much,
+//! and takes the new time of day over once it has lasted.
 
 use std::hash::{BuildHasher, Hasher};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The time of day may move by so much at once, in milliseconds, without being taken for set: clocks
+/// that are kept right are corrected by less.
+const JUMP_MS: i64 = 60_000;
+
+/// A time of day that was set counts after so long: whoever set it wrongly had the time to notice.
+const TAKEN_OVER_AFTER_MS: i64 = 10 * 60_000;
+
+/// No moment.
+const NEVER: i64 = i64::MIN;
 
 /// Milliseconds since 1970.
 pub fn now_ms() -> i64 {
+    static CLOCK: SteadyClock = SteadyClock::new();
+    CLOCK.read(day_ms(), up_ms())
+}
+
+/// The time of day.
+fn day_ms() -> i64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_millis() as i64)
+}
+
+/// The time since the machine was started, with the time it slept.
+#[cfg(target_os = "linux")]
+fn up_ms() -> i64 {
+    let up = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    up.tv_sec * 1_000 + up.tv_nsec / 1_000_000
+}
+
+/// The time since this was first asked.
+#[cfg(not(target_os = "linux"))]
+fn up_ms() -> i64 {
+    static BEGAN: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    let began = BEGAN.get_or_init(std::time::Instant::now);
+    began.elapsed().as_millis() as i64
+}
+
+/// A time of day that does not jump.
+///
+/// Threads that read it at once may see a jump one after the other; each of them sees a time that was
+/// right for it.
+#[derive(Debug)]
+struct SteadyClock {
+    /// The time of day when the machine was started, as far as we know.
+    started_ms: AtomicI64,
+    /// When a time of day was first seen that is far from ours.
+    jumped_ms: AtomicI64,
+}
+
+impl SteadyClock {
+    const fn new() -> Self {
+        Self {
+            started_ms: AtomicI64::new(NEVER),
+            jumped_ms: AtomicI64::new(NEVER),
+        }
+    }
+
+    fn read(&self, day_ms: i64, up_ms: i64) -> i64 {
+        let started = self.started_ms.load(Ordering::Relaxed);
+        let ours = started.saturating_add(up_ms);
+        if started != NEVER && day_ms.abs_diff(ours) > JUMP_MS as u64 {
+            let jumped = self.jumped_ms.load(Ordering::Relaxed);
+            if jumped == NEVER {
+                self.jumped_ms.store(up_ms, Ordering::Relaxed);
+                return ours;
+            }
+            if up_ms - jumped < TAKEN_OVER_AFTER_MS {
+                return ours;
+            }
+        }
+        if started.saturating_add(up_ms) != day_ms {
+            self.started_ms.store(day_ms - up_ms, Ordering::Relaxed);
+        }
+        if self.jumped_ms.load(Ordering::Relaxed) != NEVER {
+            self.jumped_ms.store(NEVER, Ordering::Relaxed);
+        }
+        day_ms
+    }
 }
 
 /// 64 bits nobody can foresee well enough to matter: ids and seeds, no secrets.
@@ -16,4 +96,71 @@ pub fn random() -> u64 {
     std::collections::hash_map::RandomState::new()
         .build_hasher()
         .finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: i64 = 86_400_000;
+    /// Some time of day, on a machine that was started an hour before.
+    const NOON: i64 = 1_800_000_000_000;
+    const UP: i64 = 3_600_000;
+
+    #[test]
+    fn it_is_the_time_of_day() {
+        let clock = SteadyClock::new();
+        for ms in 0..1_000 {
+            assert_eq!(clock.read(NOON + ms * 997, UP + ms * 997), NOON + ms * 997);
+        }
+        // It is corrected a little at a time, and after the machine has slept.
+        assert_eq!(clock.read(NOON + DAY + 900, UP + DAY), NOON + DAY + 900);
+        assert_eq!(
+            clock.read(NOON + DAY - 30_000, UP + DAY),
+            NOON + DAY - 30_000
+        );
+    }
+
+    #[test]
+    fn a_jump_by_days_is_not_followed_at_once() {
+        for jump in [3 * DAY, -3 * DAY, 400 * DAY, -3_650 * DAY] {
+            let clock = SteadyClock::new();
+            assert_eq!(clock.read(NOON, UP), NOON);
+            let mut last = NOON;
+            for ms in (0..TAKEN_OVER_AFTER_MS).step_by(7_000) {
+                let now = clock.read(NOON + jump + ms, UP + ms);
+                assert_eq!(now, NOON + ms, "{jump}");
+                assert!(now >= last);
+                last = now;
+            }
+            // Somebody set it right again.
+            let later = TAKEN_OVER_AFTER_MS + 1;
+            assert_eq!(clock.read(NOON + later, UP + later), NOON + later);
+        }
+    }
+
+    #[test]
+    fn a_new_time_that_lasts_is_taken_over() {
+        let clock = SteadyClock::new();
+        // A machine without a clock of its own, before it has asked for the time.
+        assert_eq!(clock.read(7_000, UP), 7_000);
+        assert_eq!(clock.read(NOON, UP + 1_000), 8_000);
+        let later = TAKEN_OVER_AFTER_MS + 1_000;
+        assert_eq!(clock.read(NOON + later, UP + later), NOON + later);
+        assert_eq!(
+            clock.read(NOON + later + 1, UP + later + 1),
+            NOON + later + 1
+        );
+    }
+
+    #[test]
+    fn a_jump_and_another_back_leave_no_trace() {
+        let clock = SteadyClock::new();
+        assert_eq!(clock.read(NOON, UP), NOON);
+        assert_eq!(clock.read(NOON + DAY, UP + 10), NOON + 10);
+        assert_eq!(clock.read(NOON + 20, UP + 20), NOON + 20);
+        // The second jump has its own time to last.
+        let later = TAKEN_OVER_AFTER_MS + 15;
+        assert_eq!(clock.read(NOON + later + DAY, UP + later), NOON + later);
+    }
 }
