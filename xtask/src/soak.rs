@@ -1,4 +1,5 @@
 //! `cargo xtask soak crash`: the real program, killed over and over, must lose and repeat nothing.
+//! `cargo xtask soak power`: what had left must be on the disk, whenever the power is lost.
 //! `cargo xtask soak hostile` attacks it and lets nothing break or leak. `cargo xtask soak expr` holds the expressions to their reference.
 
 use crate::shell;
@@ -30,13 +31,14 @@ struct Wish {
 /// Runs the soak that the first argument names.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let Some((name, rest)) = arguments.split_first() else {
-        bail!("name a soak: crash, hostile, expr");
+        bail!("name a soak: crash, power, hostile, expr");
     };
     match name.as_str() {
         "crash" => crash(&wish(rest)?),
+        "power" => power(&wish(rest)?),
         "hostile" => hostile::run(rest),
         "expr" => expr::run(rest),
-        _ => bail!("there is no soak `{name}`; there are `crash`, `hostile` and `expr`"),
+        _ => bail!("there is no soak `{name}`; there are `crash`, `power`, `hostile` and `expr`"),
     }
 }
 
@@ -67,13 +69,13 @@ fn wish(arguments: &[String]) -> Result<Wish> {
     Ok(wish)
 }
 
-fn crash(wish: &Wish) -> Result<()> {
+/// Builds what is soaked, and says where everything is.
+fn prepare(wish: &Wish) -> Result<Settings> {
     let (target, built) = build(wish.debug)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as u64;
     let seed = wish.seed.unwrap_or(now);
     println!("seed {seed}");
-    let begun = Instant::now();
-    let settings = Settings {
+    Ok(Settings {
         tramline: built.join("tramline"),
         unruly: built.join("unruly"),
         dir: target.join("soak").join(now.to_string()),
@@ -81,7 +83,30 @@ fn crash(wish: &Wish) -> Result<()> {
         seed,
         workers: WORKERS,
         tell: |line| println!("{line}"),
-    };
+    })
+}
+
+/// Loses the power at so many moments.
+fn power(wish: &Wish) -> Result<()> {
+    let settings = prepare(wish)?;
+    let begun = Instant::now();
+    let tally = soak::power(&settings)?;
+    println!("{tally}\n{:>6} seconds", begun.elapsed().as_secs());
+    if tally.violations.is_empty() {
+        let _ = std::fs::remove_dir_all(&settings.dir);
+        return Ok(());
+    }
+    bail!(
+        "{} violations; what they left is in {}",
+        tally.violations.len(),
+        settings.dir.display()
+    )
+}
+
+fn crash(wish: &Wish) -> Result<()> {
+    let settings = prepare(wish)?;
+    let seed = settings.seed;
+    let begun = Instant::now();
     let alone = soak::run(&settings)?;
     println!("{alone}\n{:>6} seconds", begun.elapsed().as_secs());
     let begun = Instant::now();

@@ -14,10 +14,12 @@ mod check;
 mod command;
 pub mod hostile;
 mod plan;
+mod power;
 mod round;
 mod storm;
 mod tally;
 
+pub use power::{PowerTally, power};
 pub use storm::storm;
 pub use tally::Tally;
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 use tramline_unruly::program;
-use tramline_unruly::soak::{Settings, run, storm};
+use tramline_unruly::soak::{Settings, power, run, storm};
 
 fn settings(dir: &TempDir, kills: u64) -> Settings {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
@@ -37,4 +37,15 @@ fn nor_does_a_small_storm() {
     let tally = storm(&settings).unwrap();
     let seed = settings.seed;
     assert!(tally.violations.is_empty(), "seed {seed}\n{tally}");
+}
+
+/// A disk that loses its power; `cargo xtask soak power` is the long form.
+#[test]
+fn nor_does_a_lost_power_supply() {
+    let dir = tempfile::tempdir().unwrap();
+    let settings = settings(&dir, 8);
+    let tally = power(&settings).unwrap();
+    let seed = settings.seed;
+    assert!(tally.violations.is_empty(), "seed {seed}\n{tally}");
+    assert!(tally.looked_for > 0, "seed {seed}\n{tally}");
 }
