@@ -66,16 +66,13 @@ fn look(path: &Path, used: Option<u64>) -> io::Result<Option<LostFrames>> {
     let Some(log) = Log::open(path)? else {
         return Ok(None);
     };
-    let used = match used {
-        Some(used) => used,
-        None => log.whole_frames()?,
-    };
-    if log.header_is_whole && log.frame_is_whole(used)? {
-        // A commit that its process did not live to announce. It is as it was written.
-        return Ok(None);
-    }
+    // Where SQLite does not say, all of it is looked at.
+    let used = used.unwrap_or(0);
+    // Frames of a commit that was never finished, or that its process did not live to announce, are as
+    // they were written.
+    let broken = log.first_broken(used)?;
     let (mut frames, mut commits) = (0, 0);
-    for frame in used..log.frames.min(used + FRAMES_MAX) {
+    for frame in broken..log.frames.min(broken.saturating_add(FRAMES_MAX)) {
         let header = log.frame_header(frame)?;
         if header.salts() == log.salts {
             frames += 1;
@@ -234,13 +231,13 @@ impl Log {
         Ok(header.salts() == self.salts && sum == header.sum())
     }
 
-    /// How many frames from the first on are as they were written.
-    fn whole_frames(&self) -> io::Result<u64> {
-        let mut whole = 0;
-        while self.header_is_whole && whole < FRAMES_MAX && self.frame_is_whole(whole)? {
-            whole += 1;
+    /// The first frame, from one on, that does not follow those before it as it was written.
+    fn first_broken(&self, from: u64) -> io::Result<u64> {
+        let mut frame = from;
+        while self.header_is_whole && frame - from < FRAMES_MAX && self.frame_is_whole(frame)? {
+            frame += 1;
         }
-        Ok(whole)
+        Ok(frame)
     }
 }
 
