@@ -259,3 +259,73 @@ fn apply_some(bytes: &mut Vec<u8>, deed: &Deed, chance: &mut Chance) {
         (_, _) => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrote(at: usize, bytes: &[u8]) -> Deed {
+        Deed::Wrote {
+            file: 7,
+            at,
+            bytes: bytes.to_vec(),
+        }
+    }
+
+    fn opened(name: &str) -> Deed {
+        Deed::Opened {
+            file: 7,
+            name: name.to_owned(),
+        }
+    }
+
+    /// The file after the power was lost, if it is there.
+    fn left(deeds: &[Deed], survives: Survives) -> Option<Vec<u8>> {
+        let mut disk = Disk::default();
+        deeds.iter().for_each(|deed| disk.does(deed));
+        let dir = std::env::temp_dir().join(format!("power-{}-{survives:?}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&dir);
+        disk.restore(&dir, survives, &mut Chance::new(1)).ok()?;
+        let bytes = std::fs::read(dir.join("data")).ok();
+        let _ = std::fs::remove_dir_all(&dir);
+        bytes
+    }
+
+    #[test]
+    fn only_what_was_synced_is_there_for_sure() {
+        let mut deeds = vec![
+            opened("/d/draft"),
+            wrote(0, b"first"),
+            Deed::Synced { file: 7 },
+        ];
+        assert_eq!(left(&deeds, Survives::Nothing), None, "it has no name yet");
+        let (from, to) = ("/d/draft".to_owned(), "/d/data".to_owned());
+        deeds.extend([Deed::Renamed { from, to }, Deed::SyncedNames]);
+        deeds.push(wrote(3, b"second"));
+        assert_eq!(
+            left(&deeds, Survives::Nothing).as_deref(),
+            Some(&b"first"[..])
+        );
+        assert_eq!(
+            left(&deeds, Survives::All).as_deref(),
+            Some(&b"firsecond"[..])
+        );
+        deeds.push(Deed::Synced { file: 7 });
+        assert_eq!(
+            left(&deeds, Survives::Nothing).as_deref(),
+            Some(&b"firsecond"[..])
+        );
+        deeds.push(Deed::Cut { file: 7, to: 2 });
+        assert_eq!(
+            left(&deeds, Survives::Nothing).as_deref(),
+            Some(&b"firsecond"[..])
+        );
+        assert_eq!(left(&deeds, Survives::All).as_deref(), Some(&b"fi"[..]));
+    }
+
+    #[test]
+    fn a_record_that_ends_early_is_refused() {
+        assert!(deeds(&[2; 25]).is_err());
+        assert_eq!(deeds(&[]).map(|all| all.len()).ok(), Some(0));
+    }
+}
