@@ -74,7 +74,8 @@ fn look(path: &Path, used: Option<u64>) -> io::Result<Option<LostFrames>> {
     let (mut frames, mut commits) = (0, 0);
     for frame in broken..log.frames.min(broken.saturating_add(FRAMES_MAX)) {
         let header = log.frame_header(frame)?;
-        if header.salts() == log.salts {
+        // A frame whose sum follows is of this log, whatever became of its salts.
+        if header.salts() == log.salts || (frame == broken && log.sum_follows(frame)?) {
             frames += 1;
             commits += u64::from(header.ends_commit());
         }
@@ -215,6 +216,12 @@ impl Log {
 
     /// Whether a frame follows those before it, as it was written.
     fn frame_is_whole(&self, frame: u64) -> io::Result<bool> {
+        let follows = self.header_is_whole && self.sum_follows(frame)?;
+        Ok(follows && self.frame_header(frame)?.salts() == self.salts)
+    }
+
+    /// Whether a frame's sum is that of all before it and its own page.
+    fn sum_follows(&self, frame: u64) -> io::Result<bool> {
         let before = match frame.checked_sub(1) {
             None => self.sum,
             Some(before) if before < self.frames => self.frame_header(before)?.sum(),
@@ -228,13 +235,13 @@ impl Log {
         let place = self.place(frame) + FRAME_HEADER_BYTES as u64;
         self.file.read_exact_at(&mut page, place)?;
         let sum = before.and(&header.0[..8], self.big).and(&page, self.big);
-        Ok(header.salts() == self.salts && sum == header.sum())
+        Ok(sum == header.sum())
     }
 
     /// The first frame, from one on, that does not follow those before it as it was written.
     fn first_broken(&self, from: u64) -> io::Result<u64> {
         let mut frame = from;
-        while self.header_is_whole && frame - from < FRAMES_MAX && self.frame_is_whole(frame)? {
+        while frame - from < FRAMES_MAX && self.frame_is_whole(frame)? {
             frame += 1;
         }
         Ok(frame)
