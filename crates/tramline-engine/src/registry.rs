@@ -29,7 +29,7 @@ use futures_util::stream;
 use kept::Shelf;
 use rank::{Scope, Seeker};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, Mutex as Lock, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex as Lock, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 use tramline_core::Str;
@@ -74,6 +74,19 @@ pub struct List {
     pub tools: Vec<Arc<Tool>>,
     /// The servers whose tools are not known, with why.
     pub silent: Vec<(Str, Failure)>,
+    /// By name, where it is among the tools: made when it is first asked for.
+    places: OnceLock<HashMap<String, usize>>,
+}
+
+impl List {
+    /// The tool with a name, as `server:tool`.
+    pub(crate) fn get(&self, name: &str) -> Option<&Arc<Tool>> {
+        let places = self.places.get_or_init(|| {
+            let each = self.tools.iter().enumerate();
+            each.map(|(at, tool)| (tool.name.to_string(), at)).collect()
+        });
+        self.tools.get(*places.get(name)?)
+    }
 }
 
 impl Registry {
@@ -125,7 +138,7 @@ impl Registry {
         most: usize,
     ) -> Result<(Arc<List>, Vec<Hit>), StoreFault> {
         let list = self.list().await?;
-        self.follow(&list.tools, Scope::All).await;
+        self.follow(&list).await;
         let hits = self.seeker.search(words, most, Scope::All).await;
         Ok((list, hits))
     }
@@ -133,7 +146,9 @@ impl Registry {
     /// The workflows that meet a wish best. No server is asked for anything.
     pub async fn search_workflows(&self, words: &str, most: usize) -> Result<Vec<Hit>, StoreFault> {
         let workflows = self.list_workflows().await?;
-        self.follow(&workflows, Scope::Workflows).await;
+        // Only a help in finding: without it everything is found by its own words.
+        let _ = self.uses.refresh().await;
+        self.seeker.follow_workflows(&workflows, &self.uses).await;
         Ok(self.seeker.search(words, most, Scope::Workflows).await)
     }
 
@@ -144,41 +159,39 @@ impl Registry {
         most: usize,
     ) -> Result<(Arc<List>, Fitting), StoreFault> {
         let list = self.list().await?;
-        self.follow(&list.tools, Scope::All).await;
+        self.follow(&list).await;
         Ok((list, self.seeker.fitting(pattern, most)))
     }
 
-    /// What is found for a wish among what may be used and can be, and all of that by name.
+    /// What is found for a wish among what may be used and can be, and the list of everything.
     pub(crate) async fn found(
         &self,
         wish: &str,
         may: &(dyn Fn(&ToolName) -> bool + Sync),
         can: &(dyn Fn(&ToolName) -> bool + Sync),
-    ) -> Result<(HashMap<String, Arc<Tool>>, Found), StoreFault> {
+    ) -> Result<(Arc<List>, Found), StoreFault> {
         let list = self.list().await?;
-        self.follow(&list.tools, Scope::All).await;
-        let allowed = list.tools.iter().filter(|tool| may(&tool.name));
-        let allowed: Vec<_> = allowed.cloned().collect();
-        let narrowed = allowed.len() < list.tools.len();
-        let usable = allowed.into_iter().filter(|tool| can(&tool.name));
-        let usable: Vec<_> = usable.collect();
-        let known = usable
-            .iter()
-            .map(|tool| (tool.name.to_string(), Arc::clone(tool)));
-        let known: HashMap<String, Arc<Tool>> = known.collect();
+        self.follow(&list).await;
+        let allowed = || list.tools.iter().filter(|tool| may(&tool.name));
         // Few of many would hardly be among the best of all.
-        if narrowed && usable.len() <= FEW {
-            return Ok((known, Found::among(wish, &usable)));
+        if allowed().count() < list.tools.len() {
+            let usable = allowed().filter(|tool| can(&tool.name)).take(FEW + 1);
+            let usable: Vec<_> = usable.cloned().collect();
+            if usable.len() <= FEW {
+                let found = Found::among(wish, &usable);
+                return Ok((list, found));
+            }
         }
-        let lookup = |name: &str| known.get(name).cloned();
+        let usable = |tool: &Arc<Tool>| may(&tool.name) && can(&tool.name);
+        let lookup = |name: &str| list.get(name).filter(|tool| usable(tool)).cloned();
         let found = self.seeker.found(wish, lookup).await;
-        Ok((known, found))
+        Ok((list, found))
     }
 
-    async fn follow(&self, tools: &[Arc<Tool>], scope: Scope) {
+    async fn follow(&self, list: &Arc<List>) {
         // Only a help in finding: without it everything is found by its own words.
         let _ = self.uses.refresh().await;
-        self.seeker.follow(tools, &self.uses, scope).await;
+        self.seeker.follow_list(list, &self.uses).await;
     }
 
     /// Which of some servers cannot be reached now, with why. Servers that are connected are not asked.
@@ -347,7 +360,11 @@ impl Registry {
         let silent = held.silent.iter();
         let silent = silent.map(|(server, (failure, _))| (server.clone(), failure.clone()));
         let silent = silent.collect();
-        let list = Arc::new(List { tools, silent });
+        let list = Arc::new(List {
+            tools,
+            silent,
+            places: OnceLock::new(),
+        });
         held.list = Some((now, Arc::clone(&list)));
         list
     }

@@ -12,8 +12,8 @@ use crate::search::WISHES_MAX as KEPT_WISHES_MAX;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 use tramline_core::Str;
 
@@ -71,6 +71,8 @@ struct Wish {
 pub struct Uses {
     store: Arc<dyn Store>,
     held: RwLock<BTreeMap<Str, Use>>,
+    /// Counts the changes of what is held.
+    revision: AtomicU64,
     read: Mutex<Option<Instant>>,
     pending: Mutex<BTreeMap<Str, Use>>,
     /// Whether somebody is about to write what is pending.
@@ -85,12 +87,26 @@ impl Uses {
         Self {
             store,
             held: RwLock::default(),
+            revision: AtomicU64::new(0),
             read: Mutex::default(),
             pending: Mutex::default(),
             writing: AtomicBool::new(false),
             wishes: Mutex::default(),
             proven: Mutex::default(),
         }
+    }
+
+    /// Another number after every change.
+    pub(crate) fn revision(&self) -> u64 {
+        self.revision.load(Ordering::Acquire)
+    }
+
+    /// What is held, to be changed.
+    fn change(&self) -> RwLockWriteGuard<'_, BTreeMap<Str, Use>> {
+        let held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        // Counted under the lock: whoever reads the new number waits for the change itself.
+        self.revision.fetch_add(1, Ordering::AcqRel);
+        held
     }
 
     /// How one thing was used.
@@ -188,7 +204,7 @@ impl Uses {
     }
 
     fn pend(&self, name: Str, used: Use) {
-        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.change();
         held.entry(name.clone()).or_default().add(used.clone());
         drop(held);
         lock(&self.pending).entry(name).or_default().add(used);
@@ -228,13 +244,13 @@ impl Uses {
             let body = self.store.get(KIND, &name).await?;
             found.insert(Str::from(name), decode(body.as_deref()));
         }
-        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.change();
         *held = found;
         Ok(())
     }
 
     fn forget_held(&self, name: &str) {
-        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.change();
         held.remove(name);
     }
 

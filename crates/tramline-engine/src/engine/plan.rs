@@ -5,7 +5,9 @@ use crate::fault::Fault;
 use crate::learnt::Learnt;
 use crate::planner::{Ask, Done, Plan, Precedent, propose};
 use crate::policy::Verdict;
+use crate::seams::Tool;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use tramline_core::Value;
 use tramline_core::ids::ToolName;
 use tramline_core::journal::{Event, Outcome};
@@ -32,15 +34,22 @@ impl Engine {
         done: &[Done],
     ) -> Result<Plan, Fault> {
         let can = |tool: &ToolName| self.unusable(tool).is_none();
-        let (known, found) = self.0.registry.found(wish, may, &can).await?;
+        let (list, found) = self.0.registry.found(wish, may, &can).await?;
         let past = self.0.learnt.past().await?;
+        let usable = |tool: &Arc<Tool>| may(&tool.name) && can(&tool.name);
         let mut plan = propose(&Ask {
             wish,
             context,
             found: &found,
             past: &past,
-            lookup: &|name| known.get(name).cloned(),
-            everything: &|| known.values().cloned().collect(),
+            lookup: &|name| list.get(name).filter(|tool| usable(tool)).cloned(),
+            everything: &|| {
+                list.tools
+                    .iter()
+                    .filter(|tool| usable(tool))
+                    .cloned()
+                    .collect()
+            },
             taken,
             done,
         });

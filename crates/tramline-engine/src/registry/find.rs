@@ -139,7 +139,7 @@ impl Registry {
             .map(|tool| tool.name.to_string())
             .into_iter()
             .collect();
-        self.follow(&list.tools, Scope::All).await;
+        self.follow(&list).await;
         for hit in self.seeker.search(name, SUGGESTED_MAX, Scope::All).await {
             let name = hit.tool.name.to_string();
             if !near.contains(&name) && near.len() < SUGGESTED_MAX {

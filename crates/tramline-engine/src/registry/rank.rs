@@ -1,5 +1,6 @@
 //! Finds what can be called by a wish: keeps the index of search in step with the list.
 
+use super::List;
 use super::kept::alike;
 use super::vectors::Vectors;
 use crate::planner::Found;
@@ -55,8 +56,8 @@ impl Scope {
 pub(super) struct Seeker {
     finder: Finder,
     known: Lock<HashMap<Str, Known>>,
-    /// One at a time brings the index up to date.
-    turn: Mutex<()>,
+    /// One at a time brings the index up to date: with this list, and with this revision of uses.
+    turn: Mutex<Option<(Arc<List>, u64)>>,
     /// The vectors that were made before, where there is an embedder.
     vectors: Option<Vectors>,
 }
@@ -80,9 +81,28 @@ impl Seeker {
         }
     }
 
+    /// Brings the index in step with a list of everything, unless it was in step with it before.
+    pub(super) async fn follow_list(&self, list: &Arc<List>, uses: &Uses) {
+        let mut turn = self.turn.lock().await;
+        // Read before the uses are: a change in between is seen the next time.
+        let revision = uses.revision();
+        let same = |(known, then): &(Arc<List>, u64)| Arc::ptr_eq(known, list) && *then == revision;
+        if !turn.as_ref().is_some_and(same) {
+            *turn = None;
+            self.follow(&list.tools, uses, Scope::All).await;
+            *turn = Some((Arc::clone(list), revision));
+        }
+    }
+
+    /// Brings the index in step with a list of workflows.
+    pub(super) async fn follow_workflows(&self, workflows: &[Arc<Tool>], uses: &Uses) {
+        let mut turn = self.turn.lock().await;
+        *turn = None;
+        self.follow(workflows, uses, Scope::Workflows).await;
+    }
+
     /// Brings the index in step with a list: only what has changed is put in anew.
-    pub(super) async fn follow(&self, tools: &[Arc<Tool>], uses: &Uses, scope: Scope) {
-        let _turn = self.turn.lock().await;
+    async fn follow(&self, tools: &[Arc<Tool>], uses: &Uses, scope: Scope) {
         let mut there = HashSet::new();
         let mut cards = Vec::new();
         for tool in tools {
