@@ -1,9 +1,57 @@
 //! Arguments that the wish says as they are, by kind: a path is not SQL, and an address is not a name.
 
 use super::literals::{Kind, Literal};
+use super::words;
 use crate::seams::Tool;
 use tramline_core::Value;
 use tramline_core::schema::Checker;
+
+/// Words of names of arguments that hold a path, and how longer ones end.
+const PATHS: [&str; 8] = [
+    "dirs",
+    "directory",
+    "directories",
+    "filename",
+    "filenames",
+    "root",
+    "roots",
+    "cwd",
+];
+const PATH_ENDS: [&str; 7] = ["path", "paths", "file", "files", "dir", "folder", "folders"];
+/// Words that end the same and are something else.
+const OTHER_ENDS: [&str; 5] = ["profile", "profiles", "xpath", "jsonpath", "curl"];
+/// Last words of names of arguments that hold what is written.
+const PROSE: [&str; 10] = [
+    "text", "body", "content", "contents", "message", "subject", "title", "caption", "comment",
+    "note",
+];
+/// Last words of names that hold something about a file, an address or a page, and not it itself.
+const TRAITS: [&str; 12] = [
+    "type",
+    "id",
+    "size",
+    "data",
+    "format",
+    "mode",
+    "encoding",
+    "extension",
+    "pattern",
+    "filter",
+    "password",
+    "description",
+];
+/// Last words of names of arguments that hold somebody.
+const PERSONS: [&str; 9] = [
+    "to",
+    "cc",
+    "bcc",
+    "from",
+    "recipient",
+    "recipients",
+    "sender",
+    "receiver",
+    "addressee",
+];
 
 /// What an argument holds, as its name, description and schema say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,10 +60,14 @@ enum Holds {
     Url,
     Sql,
     Email,
+    /// Somebody: an address, or a name in quotes.
+    Person,
     Whole,
     Number,
     Truth,
     Text,
+    /// What is written to somebody, and never an address alone.
+    Prose,
     /// Nothing that can be said in a word.
     Other,
 }
@@ -52,20 +104,18 @@ fn kinds(holds: Holds) -> &'static [Kind] {
         Holds::Url => &[Kind::Url, Kind::QuotedUrl],
         Holds::Sql => &[Kind::Sql],
         Holds::Email => &[Kind::Email],
+        Holds::Person => &[Kind::Email, Kind::Quoted],
         Holds::Whole => &[Kind::Whole],
         Holds::Number => &[Kind::Whole, Kind::Fraction],
         Holds::Truth => &[Kind::Truth],
         Holds::Text => &[Kind::Quoted, Kind::Email],
+        Holds::Prose => &[Kind::Quoted],
         Holds::Other => &[],
     }
 }
 
 fn holds(tool: &Tool, name: &str, about: &Value) -> Holds {
     let text = |key: &str| about.get(key).and_then(Value::as_str).unwrap_or_default();
-    let name = name.to_lowercase();
-    let says = text("description").to_lowercase();
-    let named = |words: &[&str]| words.iter().any(|word| name.contains(word));
-    let said = |words: &[&str]| words.iter().any(|word| says.contains(word));
     match text("type") {
         "integer" => return Holds::Whole,
         "number" => return Holds::Number,
@@ -79,13 +129,32 @@ fn holds(tool: &Tool, name: &str, about: &Value) -> Holds {
         "email" | "idn-email" => return Holds::Email,
         _ => {}
     }
+    by_words(tool, name, &text("description").to_lowercase())
+}
+
+/// What an argument holds, as the words of its name and its description say.
+fn by_words(tool: &Tool, name: &str, says: &str) -> Holds {
+    let words = words::split(name);
+    let named = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+    let ends = |endings: &[&str]| {
+        let ends = |word: &String| endings.iter().any(|ending| word.ends_with(ending));
+        words.iter().any(ends) && !named(&OTHER_ENDS)
+    };
+    // `file_content` holds no path, and `email_body` no address: the last word says what it is.
+    let last = words.last().map(String::as_str).unwrap_or_default();
+    let of_it = PROSE.contains(&last) || TRAITS.contains(&last);
+    let said = |phrases: &[&str]| phrases.iter().any(|phrase| says.contains(phrase));
     match () {
-        () if named(&["sql"]) || speaks_of_sql(&says) => Holds::Sql,
+        () if ends(&["sql"]) || speaks_of_sql(says) => Holds::Sql,
         () if named(&["query", "statement"]) && is_of_sql(tool) => Holds::Sql,
-        () if named(&["url", "uri", "href"]) => Holds::Url,
-        () if named(&["path", "file", "dir", "folder", "root"]) => Holds::Path,
-        () if named(&["email", "mail_to"]) => Holds::Email,
+        () if PROSE.contains(&last) => Holds::Prose,
+        () if of_it => Holds::Text,
+        () if ends(&["url", "urls", "uri", "uris"]) || named(&["href"]) => Holds::Url,
+        () if ends(&PATH_ENDS) || named(&PATHS) => Holds::Path,
+        () if named(&["email", "emails"]) || name.eq_ignore_ascii_case("mail_to") => Holds::Email,
         () if said(&["path to", "path of", "directory path"]) => Holds::Path,
+        () if said(&["email address", "e-mail address"]) => Holds::Email,
+        () if PERSONS.contains(&last) => Holds::Person,
         () => Holds::Text,
     }
 }
@@ -161,6 +230,19 @@ mod tests {
                 Some("ann@example.com"),
             ),
             ("take 5 of them", "name", text, None),
+            ("read src/main.rs", "filePath", text, Some("src/main.rs")),
+            ("read src/main.rs", "inputfile", text, Some("src/main.rs")),
+            ("read src/main.rs", "fileContent", text, None),
+            ("read src/main.rs", "profile", text, None),
+            ("read src/main.rs", "director", text, None),
+            ("read src/main.rs", "direction", text, None),
+            ("open https://a.b/c", "security_code", text, None),
+            ("open https://a.b/c", "pageUrl", text, Some("https://a.b/c")),
+            ("send 'hi' to ann@b.com", "to", text, Some("ann@b.com")),
+            ("send 'hi' to 'ann'", "recipient", text, Some("hi")),
+            ("send 'hi' to ann@b.com", "email_body", text, Some("hi")),
+            ("write to ann@b.com", "message", text, None),
+            ("write to ann@b.com", "user", text, Some("ann@b.com")),
             (
                 "set the level to 'high'",
                 "level",

@@ -76,6 +76,13 @@ fn divided(wish: &str, dividers: &[&str]) -> Vec<String> {
 
 /// The words of a text that say something, in their common form.
 pub(super) fn all(text: &str) -> Vec<String> {
+    let mut words = split(text);
+    words.retain(|word| !EMPTY.contains(&word.as_str()));
+    words.iter().map(|word| stem(word)).collect()
+}
+
+/// The words of a text or a name, in small letters.
+pub(super) fn split(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
     let mut was_small = false;
@@ -90,8 +97,7 @@ pub(super) fn all(text: &str) -> Vec<String> {
         }
         was_small = c.is_lowercase();
     }
-    words.retain(|word| !EMPTY.contains(&word.as_str()));
-    words.iter().map(|word| stem(word)).collect()
+    words
 }
 
 /// A word without the endings that change with its use.
