@@ -13,6 +13,7 @@ use tramline_core::{Str, Value};
 mod bind;
 mod candidates;
 mod caution;
+mod chain;
 mod choice;
 mod draft;
 mod dropped;
@@ -23,6 +24,7 @@ pub(crate) mod literals;
 mod near;
 mod past;
 mod scene;
+mod selection;
 mod signs;
 mod told;
 mod weights;
@@ -36,13 +38,10 @@ pub use signs::{SIGNS, Signs};
 
 use candidates::all;
 use draft::Draft;
-use scene::{Place, Scene};
-use signs::{Weighed, sureness, weigh};
+use scene::{NearPrecedents, Place, Scene};
+use selection::Selection;
+use signs::{Weighed, weigh};
 
-/// A clause that says what it wants as plainly as this needs no vote.
-const PLAIN_MIN: f64 = 0.4;
-/// Below this, what the clauses plainly say goes before what was weighed.
-const SURE_MIN: f64 = 0.8;
 /// So many other plans are told.
 const OTHERS_MAX: usize = 2;
 
@@ -193,53 +192,28 @@ pub fn plan(
 
 /// Makes tasks out of a wish.
 pub fn propose(ask: &Ask<'_>) -> Plan {
-    let scene = Scene::new(ask);
-    let said = clause_places(ask, &scene);
-    let mut weighed = weighed(&scene, &said);
-    let plans: Vec<_> = weighed
-        .iter()
-        .map(|one| (&one.tools[..], one.share))
-        .collect();
-    if let Some(nearest) = choose(&plans, !scene.voters.is_empty()) {
-        weighed[..=nearest].rotate_right(1);
-    }
-    let was_said = |one: &Weighed| one.tools == said;
-    let clauses = &ask.found.clauses;
-    let fits = clauses
-        .iter()
-        .map(|clause| clause.best.as_ref().map_or(0.0, |(_, fit)| *fit));
-    let plain = !clauses.is_empty() && fits.fold(1.0, f64::min) >= PLAIN_MIN;
-    let first = weighed.first();
-    let sure = first.map_or(0.0, |one| sureness(one.share, &scene));
-    if plain
-        && sure < SURE_MIN
-        && let Some(at) = weighed.iter().position(was_said)
-    {
-        let said = weighed.remove(at);
-        weighed.insert(0, said);
-    }
-    let habit = scene.habit();
-    if let Some((tools, _)) = habit
-        && let Some(at) = weighed.iter().position(|one| one.tools == tools)
-    {
-        let usual = weighed.remove(at);
-        weighed.insert(0, usual);
-    }
+    let Selection {
+        scene,
+        weighed,
+        said,
+        usual,
+    } = Selection::of(ask);
     let Some(picked) = weighed.first() else {
         let mut plan = told::nothing(ask);
         plan.objections = caution::objections(ask.wish, &plan, &[]);
         return plan;
     };
-    let drafts = Draft::all(ask, &scene, picked, was_said(picked));
+    let was_said = picked.tools == said;
+    let drafts = Draft::all(ask, &scene, picked, was_said);
     let annotated = caution::annotated(drafts.iter().map(|draft| &*draft.tool));
     let mut plan = told::plan(ask, &scene, drafts, &weighed);
-    if let Some((_, sure)) = habit {
+    if let Some(sure) = usual {
         plan.confidence = plan.confidence.max(told::round(sure));
     }
-    if was_said(picked) {
+    if was_said {
         // Where search is sure of the tool of every clause, so is the plan of just these tools.
-        let sure = clauses.iter().map(|clause| clause.sure).product::<f64>();
-        plan.confidence = plan.confidence.max(told::round(sure));
+        let sures = ask.found.clauses.iter().map(|clause| clause.sure);
+        plan.confidence = plan.confidence.max(told::round(sures.product::<f64>()));
     }
     told::unmet(dropped::parts(ask, &scene, &picked.tools), &mut plan);
     plan.objections = caution::objections(ask.wish, &plan, &annotated);
@@ -249,7 +223,7 @@ pub fn propose(ask: &Ask<'_>) -> Plan {
 /// Every plan that may be meant with what speaks for it, and how far the past is to be trusted: what
 /// weights are fitted to.
 pub fn weigh_all(ask: &Ask<'_>) -> (Vec<(Vec<Str>, Signs)>, f64) {
-    let scene = Scene::new(ask);
+    let scene = Scene::new(ask, &NearPrecedents::of(ask));
     let said = clause_places(ask, &scene);
     let name = |place: &Place| Str::from(scene.seen(*place).tool.name.to_string());
     let all = weighed(&scene, &said).into_iter();

@@ -21,7 +21,7 @@ pub use finder::{Finder, Kept};
 pub use meaning::{Vector, fingerprint};
 pub use names::{Named, Names};
 
-use lexical::{Asked, Lexical};
+use lexical::Lexical;
 use likeness::{Alike, Closely};
 use meaning::Meaning;
 use rank::{Field, Found};
@@ -174,6 +174,11 @@ impl Index {
         self.search_kind(query, vector, most, |_| true)
     }
 
+    /// The same without telling why, which costs more than finding does.
+    pub(crate) fn rank(&self, query: &str, vector: Option<&Vector>, most: usize) -> Vec<Hit> {
+        self.look(query, vector, most, |_| true, false)
+    }
+
     /// The same among the kinds of card that are wanted.
     pub fn search_kind(
         &self,
@@ -181,6 +186,17 @@ impl Index {
         vector: Option<&Vector>,
         most: usize,
         wanted: impl Fn(Kind) -> bool,
+    ) -> Vec<Hit> {
+        self.look(query, vector, most, wanted, true)
+    }
+
+    fn look(
+        &self,
+        query: &str,
+        vector: Option<&Vector>,
+        most: usize,
+        wanted: impl Fn(Kind) -> bool,
+        why: bool,
     ) -> Vec<Hit> {
         let asked = self.lexical.read(query);
         if asked.is_empty() {
@@ -197,7 +213,14 @@ impl Index {
         let mut found = field.best(wanted, most.max(RIVALS), by_id);
         let closely = Closely::look(&self.lexical, &asked, &field, &mut found, by_id);
         found.truncate(most);
-        self.tell(&asked, &field, &found, &closely)
+        let mut hits = self.hits(&found, &closely);
+        if why {
+            for (rank, (hit, found)) in hits.iter_mut().zip(&found).enumerate() {
+                let likes = &closely.likes[rank];
+                hit.reasons = reasons::of(&self.lexical, &asked, &field, found, likes);
+            }
+        }
+        hits
     }
 
     fn id(&self, slot: Slot) -> &str {
@@ -206,27 +229,23 @@ impl Index {
             .map_or("", |card| &card.id)
     }
 
-    /// The hits with their confidence and reasons.
-    fn tell(&self, asked: &[Asked], field: &Field, found: &[Found], closely: &Closely) -> Vec<Hit> {
+    /// The hits with their confidence.
+    fn hits(&self, found: &[Found], closely: &Closely) -> Vec<Hit> {
         let mut ceiling = 1.0_f64;
-        let mut hits = Vec::new();
-        for (rank, found) in found.iter().enumerate() {
-            let Some(card) = &self.cards[found.slot as usize] else {
-                continue;
-            };
+        let hit = |(rank, found): (usize, &Found)| {
             let signs = closely.signs(rank);
             // What is ranked below cannot be surer than what is ranked above.
             ceiling = ceiling.min(signs.confidence());
-            hits.push(Hit {
-                id: card.id.clone(),
-                kind: card.kind,
+            Hit {
+                id: self.id(found.slot).into(),
+                kind: self.kinds[found.slot as usize].unwrap_or(Kind::Tool),
                 score: found.score,
                 confidence: ceiling,
-                reasons: reasons::of(&self.lexical, asked, field, found, &closely.likes[rank]),
+                reasons: Vec::new(),
                 signs,
-            });
-        }
-        hits
+            }
+        };
+        found.iter().enumerate().map(hit).collect()
     }
 }
 

@@ -104,7 +104,7 @@ impl Uses {
     /// What is held, to be changed.
     fn change(&self) -> RwLockWriteGuard<'_, BTreeMap<Str, Use>> {
         let held = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        // Counted under the lock: whoever reads the new number waits for the change itself.
+        // Counted under the lock: a reader of the new number waits for the change itself.
         self.revision.fetch_add(1, Ordering::AcqRel);
         held
     }

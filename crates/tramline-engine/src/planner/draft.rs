@@ -9,6 +9,7 @@ use super::signs::Weighed;
 use super::{Ask, words};
 use crate::seams::Tool;
 use crate::search::said;
+use std::cell::OnceCell;
 use std::sync::Arc;
 use tramline_core::{Map, Str, Value};
 
@@ -51,6 +52,7 @@ struct Table<'a> {
     /// By draft, what its tool gives.
     parts: Vec<Vec<Part>>,
     done: Vec<(Str, Str, Vec<Part>)>,
+    all_givers: OnceCell<Vec<Arc<Tool>>>,
 }
 
 impl Draft {
@@ -77,6 +79,7 @@ impl Draft {
             literals: pool.collect(),
             parts: Vec::new(),
             done: done.collect(),
+            all_givers: OnceCell::new(),
         };
         let met: Vec<usize> = (0..clauses.len())
             .filter(|at| clauses[*at].best.is_some())
@@ -164,11 +167,7 @@ impl Table<'_> {
                 self.drafts[at].arguments.insert(name.clone(), value);
                 continue;
             }
-            let wanted = Wanted {
-                name,
-                about,
-                of: &tool,
-            };
+            let wanted = Wanted::new(name, about, &tool);
             if !self.feed(at, &wanted) && !self.fill(at, &wanted, scene) {
                 let says = about.get("description").and_then(Value::as_str);
                 self.drafts[at]
@@ -259,10 +258,12 @@ impl Table<'_> {
         let near: Vec<Arc<Tool>> = seen.chain(found).cloned().collect();
         let mut givers = self.givers(at, wanted, &near);
         if givers.is_empty() {
-            let mut all = (self.ask.everything)();
-            all.retain(|tool| tool.output_schema.is_some());
-            all.sort_by(|a, b| a.name.cmp(&b.name));
-            all.truncate(SEARCHED_MAX);
+            let may_give = |tool: &&Arc<Tool>| {
+                let schema = tool.output_schema.as_ref();
+                schema.is_some_and(|schema| wanted.may_be_in(schema))
+            };
+            let all = self.all_givers().iter().filter(may_give);
+            let all: Vec<Arc<Tool>> = all.take(SEARCHED_MAX).cloned().collect();
             givers = self.givers(at, wanted, &all);
             // Which of several is meant nothing tells.
             givers.truncate(if givers.len() == 1 { 1 } else { 0 });
@@ -281,6 +282,16 @@ impl Table<'_> {
         let feed = (wanted.name.into(), Giver::Task(giver), path, Fit::Strong);
         self.drafts[at].feeds.push(feed);
         true
+    }
+
+    /// Every tool that says what it gives, by name: looked up once, however many arguments are open.
+    fn all_givers(&self) -> &[Arc<Tool>] {
+        self.all_givers.get_or_init(|| {
+            let mut all = (self.ask.everything)();
+            all.retain(|tool| tool.output_schema.is_some());
+            all.sort_by(|a, b| a.name.cmp(&b.name));
+            all
+        })
     }
 
     /// The tools that surely give an argument and can be called, each with the part that it is.
@@ -312,11 +323,7 @@ impl Table<'_> {
             let about = schema.get("properties").and_then(|all| all.get(name));
             let about = about.cloned().unwrap_or_default();
             let known = self.known(name, &about).is_some();
-            let wanted = Wanted {
-                name,
-                about: &about,
-                of: tool,
-            };
+            let wanted = Wanted::new(name, &about, tool);
             let given = |parts: &[Part], giver: &str| fields::best(&wanted, parts, giver).is_some();
             known
                 || take(&mut left, tool, name, &about).is_some()

@@ -136,8 +136,52 @@ fn add(
 /// An argument that is looked for.
 pub(super) struct Wanted<'a> {
     pub(super) name: &'a str,
-    pub(super) about: &'a Value,
-    pub(super) of: &'a Tool,
+    about: &'a Value,
+    of: &'a Tool,
+    words: BTreeSet<String>,
+}
+
+impl<'a> Wanted<'a> {
+    pub(super) fn new(name: &'a str, about: &'a Value, of: &'a Tool) -> Self {
+        let words = said(name).into_iter().collect();
+        Self {
+            name,
+            about,
+            of,
+            words,
+        }
+    }
+
+    /// Whether some part of what a schema describes may fit, by how the words of its name begin: endings
+    /// are cut from words before they are compared, beginnings never.
+    pub(super) fn may_be_in(&self, schema: &Value) -> bool {
+        self.begins_in(schema, 0)
+    }
+
+    fn begins_in(&self, schema: &Value, depth: usize) -> bool {
+        if depth > DEPTH_MAX {
+            return false;
+        }
+        let within = schema.get("items");
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let mut named = properties.into_iter().flat_map(|map| map.iter());
+        within.is_some_and(|items| self.begins_in(items, depth + 1))
+            || named.any(|(name, about)| self.begins(name) || self.begins_in(about, depth + 1))
+    }
+
+    /// Whether a word of a name begins as one that is looked for.
+    fn begins(&self, name: &str) -> bool {
+        let mut before = ' ';
+        let mut starts = name.chars().filter(|c| {
+            let joined = before.is_alphanumeric() && !c.is_uppercase();
+            before = *c;
+            c.is_alphanumeric() && !joined
+        });
+        starts.any(|first| {
+            let first = first.to_lowercase().next().unwrap_or(first);
+            self.words.iter().any(|word| word.starts_with(first))
+        })
+    }
 }
 
 /// The part that fits an argument best, of a tool whose name is known or of a step.
@@ -162,17 +206,17 @@ fn fit(wanted: &Wanted<'_>, part: &Part, giver: &BTreeSet<String>) -> Option<Fit
     if !agree(kind, part.kind.as_deref()) {
         return None;
     }
-    let want: BTreeSet<String> = said(wanted.name).into_iter().collect();
-    if want.is_empty() || part.own.is_empty() || !part.own.is_subset(&want) {
+    let want = &wanted.words;
+    if want.is_empty() || part.own.is_empty() || !part.own.is_subset(want) {
         return None;
     }
     let is_plain =
         |words: &BTreeSet<String>| words.iter().all(|word| PLAIN.contains(&word.as_str()));
     let known: BTreeSet<String> = part.way.union(giver).cloned().collect();
-    if !is_plain(&want) {
+    if !is_plain(want) {
         return want.is_subset(&known).then_some(Fit::Strong);
     }
-    if want != part.own {
+    if *want != part.own {
         return None;
     }
     // `id` of one movie tool is the `id` of another.

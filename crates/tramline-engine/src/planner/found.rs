@@ -69,7 +69,7 @@ impl Found {
         lookup: impl Fn(&str) -> Option<Arc<Tool>>,
     ) -> Self {
         let meaning = |at: usize| meanings.get(at).and_then(Option::as_ref);
-        let hits = index.search(wish, meaning(0), HITS_MAX).into_iter();
+        let hits = index.rank(wish, meaning(0), HITS_MAX).into_iter();
         let hits = hits.filter_map(|hit| Some((lookup(&hit.id)?, hit.score)));
         let clauses = words::clauses(wish).into_iter().take(CLAUSES_MAX);
         let clauses = clauses.enumerate();
@@ -136,7 +136,7 @@ fn clause(
     lookup: &impl Fn(&str) -> Option<Arc<Tool>>,
 ) -> Clause {
     let bare = literals::without(&text);
-    let hits = index.search(&bare, meaning, CLAUSE_HITS);
+    let hits = index.rank(&bare, meaning, CLAUSE_HITS);
     // How sure search is of a hit says nothing of a plan, unless the clause says exactly what the
     // tool says of itself.
     let first = hits.first().filter(|hit| hit.signs.exact);
@@ -145,7 +145,7 @@ fn clause(
         .into_iter()
         .filter_map(|hit| Some((lookup(&hit.id)?, hit.score)))
         .collect();
-    let by_words = meaning.map(|_| index.search(&bare, None, SPOKEN_OF));
+    let by_words = meaning.map(|_| index.rank(&bare, None, SPOKEN_OF));
     let spoken: Vec<Arc<Tool>> = match by_words {
         Some(hits) => hits.iter().filter_map(|hit| lookup(&hit.id)).collect(),
         None => hits
@@ -172,7 +172,7 @@ fn clause(
         0 | 1 => vec![clause.whole()],
         _ => {
             let part = |text: String| {
-                let hits = index.search(&literals::without(&text), None, SPOKEN_OF);
+                let hits = index.rank(&literals::without(&text), None, SPOKEN_OF);
                 let hits = hits.into_iter();
                 let hits = hits.filter_map(|hit| Some((lookup(&hit.id)?, hit.score)));
                 Part {

@@ -6,7 +6,7 @@ use super::{Ask, Found, literals, words};
 use crate::seams::Tool;
 use crate::search::said;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use tramline_core::Value;
 
 /// So many precedents vote.
@@ -98,32 +98,59 @@ pub(super) struct Scene<'a> {
     places: HashMap<String, Place>,
 }
 
-impl<'a> Scene<'a> {
-    pub(super) fn new(ask: &Ask<'a>) -> Self {
-        let wish = said(ask.wish);
+/// The precedents that are near enough to a request to vote.
+#[derive(Default)]
+pub(super) struct NearPrecedents {
+    /// Their rows, nearest first, each with how near.
+    rows: Vec<(f32, usize)>,
+    /// The share of the request's words that the past knows.
+    known: f64,
+}
+
+impl NearPrecedents {
+    /// Of no past.
+    pub(super) const NONE: Self = Self {
+        rows: Vec::new(),
+        known: 0.0,
+    };
+
+    pub(super) fn of(ask: &Ask<'_>) -> Self {
         // Values are not kept of an intent, and count for nothing in a wish.
         let spoken = said(&literals::without(ask.wish));
         let known = spoken.iter().filter(|word| ask.past.weight(word).is_some());
         let known = known.count() as f64 / spoken.len().max(1) as f64;
-        let mut near = ask.past.near(&spoken, VOTERS);
+        let mut rows = ask.past.near(&spoken, VOTERS);
         let backed = backed(ask);
-        near.retain(|(like, row)| {
+        rows.retain(|(like, row)| {
             let tools = &ask.past.row(*row).tools;
             let same = f64::from(*like) * known;
             let is_found = || tools.iter().any(|tool| backed.contains(tool));
             same >= NEAR_ALONE_MIN || (same >= NEAR_MIN && is_found())
         });
-        let nearest = near.first().map_or(0.0, |(like, _)| f64::from(*like));
-        let amount = ask.past.len() as f64;
-        // Where nothing near was done, the past knows nothing of these words either.
-        let is_near = !near.is_empty();
-        let weight = |word: &String| ask.past.weight(word).filter(|_| is_near);
-        let telling = wish.iter().map(|word| match weight(word) {
+        Self { rows, known }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+}
+
+/// What is known of a past that is not asked.
+static NO_PAST: LazyLock<Past> = LazyLock::new(Past::default);
+
+impl<'a> Scene<'a> {
+    /// The scene of a request. Where no precedent votes, the past has no influence at all.
+    pub(super) fn new(ask: &Ask<'a>, near: &NearPrecedents) -> Self {
+        let past = if near.is_empty() { &*NO_PAST } else { ask.past };
+        let wish = said(ask.wish);
+        let nearest = near.rows.first().map_or(0.0, |(like, _)| f64::from(*like));
+        let amount = past.len() as f64;
+        let telling = wish.iter().map(|word| match past.weight(word) {
             Some(weight) => f64::from(weight),
             None => ask.found.telling(word) / 4.0,
         });
         let mut scene = Self {
-            past: ask.past,
+            past,
             tools: Vec::new(),
             voters: Vec::new(),
             telling: telling.collect(),
@@ -145,7 +172,7 @@ impl<'a> Scene<'a> {
                 (tool.name.to_string(), (next, rank))
             })
             .collect();
-        scene.vote(ask, (&near, known), &wish, &scores);
+        scene.vote(ask, near, &wish, &scores);
         if scene.voters.is_empty() {
             scene.trust = 0.0;
         }
@@ -162,14 +189,8 @@ impl<'a> Scene<'a> {
     }
 
     /// Lets the nearest precedents vote, what of them can still be called.
-    fn vote(
-        &mut self,
-        ask: &Ask<'_>,
-        (near, known): (&[(f32, usize)], f64),
-        wish: &[String],
-        scores: &Scores,
-    ) {
-        for (like, row) in near {
+    fn vote(&mut self, ask: &Ask<'_>, near: &NearPrecedents, wish: &[String], scores: &Scores) {
+        for (like, row) in &near.rows {
             let past = ask.past;
             let of = past.row(*row);
             let mut places = Vec::new();
@@ -181,7 +202,7 @@ impl<'a> Scene<'a> {
                 Some((*places.get(*from)?.as_ref()?, *places.get(*to)?.as_ref()?))
             };
             let voter = Voter {
-                same: f64::from(*like) * known,
+                same: f64::from(*like) * near.known,
                 count: of.count,
                 share: f64::from(like.powi(STEEPNESS)),
                 edges: of.edges.iter().filter_map(edge).collect(),

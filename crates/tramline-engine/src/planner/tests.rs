@@ -200,6 +200,71 @@ fn the_past_votes_and_makes_surer() {
 }
 
 #[test]
+fn a_past_of_other_things_does_not_lead_away_from_what_was_found() {
+    let none = r#"{"type":"object"}"#;
+    let house = [
+        tool("house", "list_guests", "Lists the guests of today", none),
+        tool("house", "list_rooms", "Lists the rooms of today", none),
+    ];
+    let tools: Vec<_> = tools().into_iter().chain(house).collect();
+    let wish = "list the files of the whole directory today";
+    let alone = asked(wish, &tools, &Past::default(), &[]);
+    assert_eq!(alone.tools[0].to_string(), "fs:list_directory");
+    let past = Past::new([
+        did(
+            "list the guests of the whole house today",
+            &["house:list_guests"],
+            &[],
+        ),
+        did(
+            "list the rooms of the whole house today",
+            &["house:list_rooms"],
+            &[],
+        ),
+    ]);
+    let after = asked(wish, &tools, &past, &[]);
+    assert_eq!(after.tasks, alone.tasks, "{after:?}");
+    assert_eq!(after.confidence, alone.confidence);
+    assert!(after.reasons.iter().all(|reason| reason.vote == 0.0));
+    // The same words are another thing once a tool that was found was ever used.
+    let own = did(
+        "list the files of the whole house today",
+        &["fs:list_directory"],
+        &[],
+    );
+    let near = asked(wish, &tools, &Past::new([own]), &[]);
+    assert_eq!(near.reasons[0].vote, 1.0, "{near:?}");
+}
+
+#[test]
+fn what_has_to_know_which_one_is_led_by_what_finds_it() {
+    let none = r#"{"type":"object"}"#;
+    let tools = [
+        tool("db", "search_movie", "Finds movies by their title", none),
+        tool(
+            "db",
+            "movie_review",
+            "Retrieves the reviews of a movie based on its ID",
+            none,
+        ),
+        tool(
+            "db",
+            "series_review",
+            "Retrieves the reviews of a series based on its ID",
+            none,
+        ),
+    ];
+    let names = |wish: &str| -> Vec<String> {
+        let plan = asked(wish, &tools, &Past::default(), &[]);
+        plan.tools.iter().map(ToString::to_string).collect()
+    };
+    let led = names("retrieve the reviews of the movie Alien");
+    assert_eq!(led, ["db:search_movie", "db:movie_review"]);
+    let told = names("retrieve the reviews of the movie 348");
+    assert_eq!(told, ["db:movie_review"]);
+}
+
+#[test]
 fn what_never_waited_stands_side_by_side() {
     let one = did(
         "morning round for the team",

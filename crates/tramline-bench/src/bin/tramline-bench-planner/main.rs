@@ -2,7 +2,8 @@
 //! it is of them.
 //!
 //! `cargo xtask bench planner` runs this over requests whose right plans are known. `--fit` prints the
-//! weights as the requests that are not held out have them, `--words` leaves the encoder out.
+//! weights as the requests that are not held out have them, `--words` leaves the encoder out, and `--only`
+//! measures one part: `plans`, `domains`, `sets` or `speed`.
 
 #![allow(
     clippy::print_stdout,
@@ -23,15 +24,19 @@ mod measure;
 #[path = "../../report.rs"]
 mod report;
 mod sets;
+mod speed;
 #[path = "../../vectors.rs"]
 mod vectors;
 
+/// What is measured, each by itself with `--only`.
+const PARTS: [&str; 4] = ["plans", "domains", "sets", "speed"];
 /// Bounds between which plans are counted by their confidence.
 const BANDS: [f64; 7] = [1.01, 0.95, 0.8, 0.6, 0.4, 0.2, 0.0];
 
 fn main() -> Result<()> {
     let (mut json, mut fits, mut words_only) = (false, false, false);
     let (mut data, mut encoder, mut keep) = (None, None, None);
+    let mut only = None;
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut path = || arguments.next().map(PathBuf::from);
@@ -39,15 +44,25 @@ fn main() -> Result<()> {
             "--json" => json = true,
             "--fit" => fits = true,
             "--words" => words_only = true,
+            "--only" => only = arguments.next(),
             "--data" => data = path(),
             "--encoder" => encoder = path(),
             "--keep" => keep = path(),
-            other => bail!("`{other}` is not known; there are --json, --words and --fit"),
+            other => bail!("`{other}` is not known; there are --json, --words, --only and --fit"),
         }
+    }
+    let only = only.as_deref();
+    if only.is_some_and(|part| !PARTS.contains(&part)) {
+        bail!("`--only` takes one of {}", PARTS.join(", "));
     }
     let data = data.context("--data names the directory with the requests")?;
     if words_only {
-        return by_words(&data, json);
+        let sets = Set::plans("UltraTool", &data.join("planning/ultratool"))
+            .and_then(|ultra| Ok((ultra, Set::plans("TMDB", &data.join("planning/tmdb"))?)))?;
+        let mut report = Report::new(!json);
+        measure_all(&mut report, &data, &[(&sets.0, &sets.1, "by words")], only)?;
+        say(&report, json);
+        return Ok(());
     }
     let encoder = encoder.context("--encoder names the directory of the model")?;
     let keep = keep.context("--keep names a directory for vectors")?;
@@ -66,24 +81,39 @@ fn main() -> Result<()> {
     }
     let tmdb = both(Set::plans("TMDB", &data.join("planning/tmdb"))?)?;
     let mut report = Report::new(!json);
-    for (at, how) in ["by words", "with encoder"].into_iter().enumerate() {
-        measure_ultra(&mut report, &ultra[at], how);
-        measure_tmdb(&mut report, &tmdb[at], how);
-    }
-    elsewhere::measure(&mut report, &data, &ultra[0], &tmdb[0])?;
+    let found = [
+        (&ultra[0], &tmdb[0], "by words"),
+        (&ultra[1], &tmdb[1], "with encoder"),
+    ];
+    measure_all(&mut report, &data, &found, only)?;
     say(&report, json);
     Ok(())
 }
 
-/// Measures what needs no encoder.
-fn by_words(data: &Path, json: bool) -> Result<()> {
-    let ultra = Set::plans("UltraTool", &data.join("planning/ultratool"))?;
-    let tmdb = Set::plans("TMDB", &data.join("planning/tmdb"))?;
-    let mut report = Report::new(!json);
-    measure_ultra(&mut report, &ultra, "by words");
-    measure_tmdb(&mut report, &tmdb, "by words");
-    elsewhere::measure(&mut report, data, &ultra, &tmdb)?;
-    say(&report, json);
+/// Measures UltraTool and TMDB as their tools are found, in one manner or several, and what needs no encoder.
+fn measure_all(
+    report: &mut Report,
+    data: &Path,
+    found: &[(&Set, &Set, &str)],
+    only: Option<&str>,
+) -> Result<()> {
+    let wanted = |part: &str| only.is_none_or(|only| only == part);
+    for (ultra, tmdb, how) in found {
+        if wanted("plans") {
+            measure_ultra(report, ultra, how);
+            measure_tmdb(report, tmdb, how);
+        }
+        if wanted("domains") {
+            elsewhere::by_domain(report, ultra, how);
+        }
+    }
+    let (ultra, tmdb, _) = found[0];
+    if wanted("sets") {
+        elsewhere::measure(report, data, ultra, tmdb)?;
+    }
+    if wanted("speed") {
+        speed::measure(report, data, &ultra.asked, &ultra.past)?;
+    }
     Ok(())
 }
 

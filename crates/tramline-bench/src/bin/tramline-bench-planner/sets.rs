@@ -69,15 +69,8 @@ impl Set {
     /// A set of requests for one tool or two each, all of them past; which of two comes first is not known.
     pub(crate) fn loose(name: &'static str, directory: &Path) -> Result<Self> {
         let tools = lines(&directory.join("tools.jsonl"))?;
-        let case = |value: &Value| Case {
-            id: String::new(),
-            text: value["text"].as_str().unwrap_or_default().to_owned(),
-            tools: names(&value["gold"]),
-            edges: BTreeSet::new(),
-            ordered: false,
-        };
         let of = |file: &str| -> Result<Vec<Case>> {
-            let mut all: Vec<Case> = lines(&directory.join(file))?.iter().map(case).collect();
+            let mut all: Vec<Case> = lines(&directory.join(file))?.iter().map(loose).collect();
             all.sort_by_key(|case| fingerprint("", &case.text));
             Ok(all)
         };
@@ -87,10 +80,11 @@ impl Set {
         Self::new(name, &tools, Vec::new(), cases)
     }
 
-    /// Tools alone.
-    pub(crate) fn tools(name: &'static str, directory: &Path) -> Result<Self> {
+    /// A set of requests for several tools each, all of them held out; in which order is not known.
+    pub(crate) fn unordered(name: &'static str, directory: &Path) -> Result<Self> {
         let tools = lines(&directory.join("tools.jsonl"))?;
-        Self::new(name, &tools, Vec::new(), Vec::new())
+        let asked = lines(&directory.join("queries.jsonl"))?;
+        Self::new(name, &tools, asked.iter().map(loose).collect(), Vec::new())
     }
 
     fn new(
@@ -252,6 +246,17 @@ fn case(value: &Value) -> Case {
     }
 }
 
+/// A request whose tools are known and not their order.
+fn loose(value: &Value) -> Case {
+    Case {
+        id: String::new(),
+        text: value["text"].as_str().unwrap_or_default().to_owned(),
+        tools: names(&value["gold"]),
+        edges: BTreeSet::new(),
+        ordered: false,
+    }
+}
+
 fn names(list: &Value) -> Vec<Str> {
     let all = list.as_array().into_iter().flatten();
     let name = |one: &Value| one.as_str().or(one["task"].as_str()).map(named);
@@ -285,7 +290,7 @@ fn read(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))
 }
 
-fn lines(path: &Path) -> Result<Vec<Value>> {
+pub(crate) fn lines(path: &Path) -> Result<Vec<Value>> {
     let text = read(path)?;
     text.lines()
         .map(|line| Ok(serde_json::from_str(line)?))

@@ -1,0 +1,92 @@
+//! How long a plan takes among thousands of tools, as the engine makes it.
+
+use crate::report::{Aim, Report};
+use crate::sets::{Case, lines, precedent};
+use anyhow::{Context, Result};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+use tramline_engine::seams::Hints;
+use tramline_engine::testing::{FakeTools, MemoryStore};
+use tramline_engine::{Engine, Options};
+
+/// The tools of LiveMCP as often as this, each time on servers of their own.
+const COPIES: usize = 8;
+/// So many requests are planned.
+const ASKED: usize = 200;
+/// So many precedents are learnt before.
+const LEARNT: usize = 300;
+/// What a plan may take at the median, in milliseconds.
+const MEDIAN_MS_MAX: f64 = 10.0;
+
+/// Plans requests of some cases among thousands of tools, with a past of other cases.
+pub(crate) fn measure(
+    report: &mut Report,
+    data: &Path,
+    asked: &[Case],
+    past: &[Case],
+) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    let (tools, count) = tools(&data.join("retrieval/livemcp/tools.jsonl"))?;
+    let store = Arc::new(MemoryStore::default());
+    let engine = Engine::new(store, Arc::new(tools), Options::default());
+    let mut spent: Vec<(f64, Option<f64>)> = runtime.block_on(async {
+        for (at, case) in past.iter().take(LEARNT).enumerate() {
+            engine.learnt().learn(precedent(case), at as i64).await?;
+        }
+        let mut spent = Vec::new();
+        // The first one makes the index.
+        for case in asked.iter().take(1).chain(asked.iter().take(ASKED)) {
+            let (began, before) = (Instant::now(), processor_ms());
+            let plan = engine.plan(&case.text, None, &|_| true, &|_| false, &[]);
+            plan.await.ok().context("the engine made no plan")?;
+            let worked = processor_ms()
+                .zip(before)
+                .map(|(after, before)| after - before);
+            spent.push((began.elapsed().as_secs_f64() * 1_000.0, worked));
+        }
+        anyhow::Ok(spent)
+    })?;
+    spent.remove(0);
+    let (whole, worked): (Vec<f64>, Vec<Option<f64>>) = spent.into_iter().unzip();
+    let name = format!("a plan among {count} tools");
+    let aim = Aim::Under(MEDIAN_MS_MAX);
+    tell(report, &name, whole, aim);
+    // On a busy machine this is what the plan itself takes.
+    let worked: Vec<f64> = worked.into_iter().flatten().collect();
+    if !worked.is_empty() {
+        tell(report, &format!("{name}, processor time"), worked, aim);
+    }
+    Ok(())
+}
+
+fn tell(report: &mut Report, name: &str, mut spent: Vec<f64>, aim: Aim) {
+    spent.sort_by(f64::total_cmp);
+    let at = |share: f64| spent[((spent.len() - 1) as f64 * share) as usize];
+    report.add(format!("{name}, median"), at(0.5), "ms", aim);
+    report.add(format!("{name}, 95 of 100"), at(0.95), "ms", Aim::None);
+}
+
+/// How long this thread has been on a processor, where the system tells it.
+fn processor_ms() -> Option<f64> {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds: f64 = told.split_whitespace().next()?.parse().ok()?;
+    Some(nanoseconds / 1e6)
+}
+
+fn tools(path: &Path) -> Result<(FakeTools, usize)> {
+    let lines = lines(path)?;
+    let mut tools = FakeTools::new();
+    for copy in 0..COPIES {
+        for line in &lines {
+            let text = |key: &str| line[key].as_str().unwrap_or_default();
+            let server = text("id").split("::").next().unwrap_or_default();
+            let (server, name) = (format!("{server}-{copy}"), text("name"));
+            let schema = line["inputSchema"].to_string();
+            tools = tools
+                .tool(&server, name, Hints::default(), |given| async { Ok(given) })
+                .described(&server, name, text("description"), &schema);
+        }
+    }
+    Ok((tools, COPIES * lines.len()))
+}
