@@ -19,6 +19,7 @@ mod setup;
 mod shell;
 mod soak;
 mod studio;
+mod supply;
 mod test;
 mod tidy;
 
@@ -67,6 +68,21 @@ const VERBS: &[Verb] = &[
         run: studio::run,
     },
     Verb {
+        name: "sbom",
+        help: "print the binary's bill of materials as CycloneDX; --target TRIPLE, --output FILE",
+        run: supply::sbom,
+    },
+    Verb {
+        name: "advisories",
+        help: "hold Cargo.lock against a copy of the advisory database, if there is one",
+        run: supply::check_advisories,
+    },
+    Verb {
+        name: "supply-chain",
+        help: "write the tables of docs/supply-chain.md",
+        run: supply::write_page,
+    },
+    Verb {
         name: "soak",
         help: "crash: kill the program at random moments, nothing may be lost; --kills N, --seed N, --debug\n            \
                hostile: attack it, nothing may break or leak; --minutes N, --seed N, --only TEXT, --json, --debug\n            \
@@ -107,7 +123,7 @@ fn dispatch(arguments: &[String]) -> Result<()> {
 fn help() {
     println!("cargo xtask VERB\n");
     for Verb { name, help, .. } in VERBS {
-        println!("  {name:<10}{help}");
+        println!("  {name:<14}{help}");
     }
 }
 

@@ -4,7 +4,7 @@
 //! code does not build there is nothing left to run.
 
 use crate::shell::{self, Printed};
-use crate::{counts, paths, setup, studio, tidy};
+use crate::{counts, paths, setup, studio, supply, tidy};
 use anyhow::{Result, bail};
 use std::process::Command;
 use std::time::Instant;
@@ -78,6 +78,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     if !quick {
         report.check("counts", |_| counts::run(&[]));
         report.check("deny", |_| deny());
+        report.check("advisories", |_| supply::check_advisories(&[]));
     }
     finish(&report)
 }
@@ -216,7 +217,7 @@ fn deny() -> Result<()> {
     let Some(deny) = shell::find("cargo-deny", Some(&bin)) else {
         bail!("cargo-deny is not there; `cargo xtask setup` installs it");
     };
-    // Advisories live in a repository of their own that not every machine reaches.
+    // Advisories are checked by a verb of ours: not every machine reaches their repository.
     let checks = [
         "deny",
         "--workspace",

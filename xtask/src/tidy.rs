@@ -2,7 +2,7 @@
 //!
 //! Each check gives complaints: a place and what is wrong there. All are collected.
 
-use crate::{paths, schemas};
+use crate::{paths, schemas, supply};
 use anyhow::{Result, bail};
 use std::path::Path;
 
@@ -58,6 +58,9 @@ fn check(root: &Path) -> Result<Found> {
     glossary::check(root, &mut found)?;
     examples::check(root, &mut found)?;
     shown::check(root, &mut found)?;
+    for wrong in supply::stale(root)? {
+        found.complain("docs/supply-chain.md", wrong);
+    }
     for file in schemas::stale(root) {
         found.complain(file, "is stale: `cargo xtask schemas` writes it anew");
     }
