@@ -3,71 +3,7 @@
 
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use std::sync::LazyLock;
-use tramline_expr::{Expression, HostFunctions, Limits, NoHost, Rule, Value};
+#[path = "../checks/expression.rs"]
+mod expression;
 
-/// What a graph's expressions see: outputs by node, of every kind of value.
-static SCOPE: LazyLock<Value> = LazyLock::new(|| {
-    let text = r#"{
-        "entry": {"path": "a/b", "n": 3, "list": [1, 2.5, -3, "x", null, true, {"k": "v"}]},
-        "orders": [{"id": 1, "lines": [{"sku": "a", "price": 10, "count": 2}]},
-                   {"id": 2, "lines": [{"sku": "b", "price": 0.5, "count": 7}, {"sku": "é"}]}],
-        "text": "Ünïcode 日本 😀\nsecond line", "none": null, "empty": [], "deep": {"a": {"b": {"c": [[[]]]}}}
-    }"#;
-    Value::from_json(text).unwrap_or_default()
-});
-
-const FUNCTIONS: HostFunctions = HostFunctions::from_static(&["previousNode", "executionCount"]);
-
-/// Small, so that the fuzzer's time goes into many inputs rather than into one long evaluation.
-const LIMITS: Limits = Limits {
-    fuel: 50_000,
-    depth: 200,
-    bytes: 1 << 20,
-    items: 20_000,
-    deadline: None,
-};
-
-fuzz_target!(|bytes: &[u8]| {
-    let Some((kind, rest)) = bytes.split_first() else {
-        return;
-    };
-    let Ok(text) = std::str::from_utf8(rest) else {
-        return;
-    };
-    if *kind == b'{' || *kind == b'[' {
-        rule(&format!("{}{text}", char::from(*kind)));
-    } else {
-        jsonata(text);
-    }
-});
-
-fn jsonata(source: &str) {
-    match Expression::compile(source, &FUNCTIONS) {
-        Ok(expression) => {
-            let _ = expression.host_calls();
-            if let Ok(Some(value)) = expression.evaluate(&SCOPE, &NoHost, &LIMITS) {
-                let _ = value.to_json();
-            }
-        }
-        Err(error) => {
-            if let Some(span) = error.span {
-                assert!(source.get(span).is_some(), "a span that cuts characters");
-            }
-        }
-    }
-}
-
-fn rule(json: &str) {
-    let Ok(value) = Value::from_json(json) else {
-        return;
-    };
-    if let Ok(rule) = Rule::compile(&value, &FUNCTIONS) {
-        let _ = rule.host_calls();
-        if let Ok(value) = rule.evaluate(&SCOPE, &NoHost, &LIMITS) {
-            let _ = value.to_json();
-        }
-        let _ = rule.holds(&SCOPE, &NoHost, &LIMITS);
-    }
-}
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| expression::check(bytes));

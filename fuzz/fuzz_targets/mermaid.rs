@@ -2,23 +2,9 @@
 
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use tramline_core::formats::mermaid;
+#[path = "../checks/mermaid.rs"]
+mod mermaid;
+#[path = "../checks/places.rs"]
+mod places;
 
-fuzz_target!(|bytes: &[u8]| {
-    match mermaid::read(bytes) {
-        Ok(diagram) => {
-            let printed = mermaid::print(&diagram);
-            let again = mermaid::read(printed.as_bytes());
-            assert_eq!(again.ok().as_ref(), Some(&diagram));
-        }
-        Err(flaws) => {
-            assert!(!flaws.is_empty());
-            for flaw in flaws {
-                assert!(flaw.place.line >= 1 && flaw.place.column >= 1);
-                let end = (flaw.place.end_line, flaw.place.end_column);
-                assert!(end >= (flaw.place.line, flaw.place.column));
-            }
-        }
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| mermaid::check(bytes));

@@ -2,23 +2,9 @@
 
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use tramline_core::formats::{self, Format, Hint};
+#[path = "../checks/pflow_markdown.rs"]
+mod pflow_markdown;
+#[path = "../checks/places.rs"]
+mod places;
 
-fuzz_target!(|bytes: &[u8]| {
-    let hint = Hint {
-        format: Some(Format::Markdown),
-        ..Hint::default()
-    };
-    match formats::read(bytes, hint) {
-        Ok(read) => assert!(!read.document.workflows.is_empty()),
-        Err(flaws) => {
-            assert!(!flaws.is_empty());
-            for flaw in flaws {
-                assert!(flaw.place.line >= 1 && flaw.place.column >= 1);
-                let end = (flaw.place.end_line, flaw.place.end_column);
-                assert!(end >= (flaw.place.line, flaw.place.column));
-            }
-        }
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| pflow_markdown::check(bytes));

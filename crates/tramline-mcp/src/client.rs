@@ -11,6 +11,8 @@ mod connection;
 mod content;
 mod exchanges;
 mod failures;
+#[doc(hidden)]
+pub mod framing;
 mod handler;
 mod http;
 mod http_client;

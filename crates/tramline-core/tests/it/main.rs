@@ -8,6 +8,7 @@ mod broken;
 mod dags;
 mod dialects;
 mod editor;
+mod fuzz_seeds;
 mod hostile;
 mod hostile_markdown;
 mod ir;

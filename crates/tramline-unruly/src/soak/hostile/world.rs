@@ -73,7 +73,7 @@ impl World {
             ("work/graphs.yaml", graphs.as_str()),
             (
                 "work/studio.yaml",
-                &json!({"version": "1.0", "tools": [echo()]}).to_string(),
+                &json!({"version": "1.0", "server": {"name": "studio", "version": "1"}, "tools": [echo()]}).to_string(),
             ),
             ("work/mcp.json", &servers),
             ("work/few.json", &few),

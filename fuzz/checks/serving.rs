@@ -1,0 +1,35 @@
+//! A server in this process with every toolset, a store in memory and tools that only pretend.
+
+use std::sync::Arc;
+use tokio::runtime::Runtime;
+use tramline_core::Value;
+use tramline_core::formats::yaml_graph;
+use tramline_engine::testing::{FakeTools, MemoryStore};
+use tramline_engine::{Engine, Options};
+use tramline_mcp::server::{About, Server, Toolset};
+
+const GRAPH: &[u8] = b"version: '1.0'\nserver: {name: s, version: '1'}\ntools:\n  - name: echo_it\n    description: e\n    inputSchema: {type: object}\n    \
+nodes:\n      - {id: entry, type: entry, next: say}\n      - {id: say, type: transform, transform: {expr: entry}, next: exit}\n      - {id: exit, type: exit}\n";
+
+/// A runtime for one input.
+pub(crate) fn runtime() -> Option<Runtime> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_all().build().ok()
+}
+
+/// A fresh server.
+pub(crate) fn server() -> Option<Server> {
+    let store = Arc::new(MemoryStore::default());
+    let engine = Engine::new(store, Arc::new(FakeTools::new()), Options::default());
+    let document = yaml_graph::read(GRAPH).ok()?;
+    let graphs = document.workflows.iter().cloned();
+    let graphs: Vec<_> = graphs.map(|graph| (graph, Value::Null)).collect();
+    let toolsets = [
+        Toolset::Graphs,
+        Toolset::Control,
+        Toolset::Library,
+        Toolset::Debug,
+        Toolset::Sop,
+    ];
+    Server::new(engine, About::default(), &toolsets, graphs).ok()
+}

@@ -1,0 +1,10 @@
+//! Any bytes as the operator's configuration: a file comes back, or flaws that have places.
+
+#![no_main]
+
+#[path = "../checks/config_file.rs"]
+mod config_file;
+#[path = "../checks/places.rs"]
+mod places;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| config_file::check(bytes));

@@ -1,0 +1,10 @@
+//! Any bytes as an IR: a document comes back, or flaws that have places.
+
+#![no_main]
+
+#[path = "../checks/pflow_ir.rs"]
+mod pflow_ir;
+#[path = "../checks/places.rs"]
+mod places;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| pflow_ir::check(bytes));

@@ -1,0 +1,10 @@
+//! Any bytes as a procedure: it comes back, or flaws that have places.
+
+#![no_main]
+
+#[path = "../checks/places.rs"]
+mod places;
+#[path = "../checks/sop_markdown.rs"]
+mod sop_markdown;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| sop_markdown::check(bytes));
