@@ -7,6 +7,7 @@ use std::time::Duration;
 use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::schema::Checker;
+use tramline_engine::long_work;
 use tramline_engine::seams::{Answer, Call, Hints, Message, Model, Prompt, Role, Tool};
 
 /// How long an answer may be where the caller does not say, in tokens.
@@ -116,7 +117,7 @@ fn fitting(text: &str, checker: &Checker) -> Result<Value, Failure> {
     };
     let value =
         Value::from_json(text.trim()).map_err(|error| wrong(format!("is no JSON: {error}")))?;
-    let checked = checker.check(&value);
+    let checked = checker.check_by(&value, long_work);
     match checked {
         Ok(()) => Ok(value),
         Err(faults) => {

@@ -2,9 +2,33 @@
 
 use crate::look::Look;
 use crate::scope::{self, Moment};
+use std::io::{Error, Write};
+use std::time::{Duration, Instant};
 use tramline_expr::{
     Explanation, ExprError, Expression, Host, Limits, Map, NoHost, Rule, RuleExplanation, Value,
 };
+
+/// Bytes of its source that one part of a tree shows: every part around it shows the same text again.
+const SOURCE_BYTES_MAX: usize = 300;
+
+/// Bytes of text that something tried out may make.
+pub const TRIAL_TEXT_BYTES_MAX: u64 = 4 << 20;
+/// Items that something tried out may make.
+pub const TRIAL_ITEMS_MAX: u64 = 200_000;
+/// Milliseconds that something tried out may take, once its turn has come.
+pub const TRIAL_TIME_MS_MAX: u64 = 2_000;
+/// Bytes of JSON that something tried out may come to: it is shown to somebody.
+pub const TRIAL_RESULT_BYTES_MAX: usize = 1 << 20;
+
+/// The bounds of something tried out, which begins now.
+pub fn trial_limits(now: Instant) -> Limits {
+    Limits {
+        bytes: TRIAL_TEXT_BYTES_MAX,
+        items: TRIAL_ITEMS_MAX,
+        deadline: Some(now + Duration::from_millis(TRIAL_TIME_MS_MAX)),
+        ..Limits::default()
+    }
+}
 
 /// A part of an evaluation with what it came to.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +45,10 @@ impl Explained {
     /// The tree of an expression.
     pub fn expression(source: &str, told: &Explanation) -> Self {
         let text = source.get(told.span.clone()).unwrap_or_default();
+        let text = match text.len() > SOURCE_BYTES_MAX {
+            true => &text[..text.floor_char_boundary(SOURCE_BYTES_MAX)],
+            false => text,
+        };
         Self {
             what: text.split_whitespace().collect::<Vec<_>>().join(" "),
             value: told.value.clone(),
@@ -87,12 +115,47 @@ pub struct Tried {
     pub explained: Option<Explained>,
 }
 
-/// Tries an expression or a rule out, and tells how its value came about.
+/// Tries an expression or a rule out, and tells how its value came about. A value that is too large
+/// to be shown is an error, `L0007`.
 pub fn try_out(trial: Trial<'_>, on: On<'_>, moment: Moment, limits: &Limits) -> Tried {
-    match on {
+    let mut tried = match on {
         On::Value(value) => on_host(trial, value, &Plain(moment), limits),
         On::Run(look) => on_host(trial, look.scope(), &look.host(moment), limits),
+    };
+    if let Ok(Some(value)) = &tried.result
+        && !fits(value)
+    {
+        tried.result = Err(ExprError {
+            code: "L0007".into(),
+            message: format!(
+                "the value is more than {TRIAL_RESULT_BYTES_MAX} bytes of JSON; select a part of it"
+            ),
+            position: None,
+            span: None,
+            token: None,
+            value: None,
+        });
     }
+    tried
+}
+
+/// Whether a value is small enough to be shown.
+fn fits(value: &Value) -> bool {
+    struct Left(usize);
+    impl Write for Left {
+        fn write(&mut self, bytes: &[u8]) -> Result<usize, Error> {
+            self.0 = self
+                .0
+                .checked_sub(bytes.len())
+                .ok_or(Error::other("full"))?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> Result<(), Error> {
+            Ok(())
+        }
+    }
+    serde_json::to_writer(Left(TRIAL_RESULT_BYTES_MAX), value).is_ok()
 }
 
 fn on_host(trial: Trial<'_>, data: &Value, host: &dyn Host, limits: &Limits) -> Tried {

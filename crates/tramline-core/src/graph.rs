@@ -5,7 +5,7 @@ use crate::schema::{self, Checker};
 use crate::workflow::{Join, Node, Workflow};
 use std::collections::HashMap;
 use std::sync::Arc;
-use tramline_expr::{Expression, Rule, Str};
+use tramline_expr::{Expression, LongWork, Rule, Str, Value};
 
 mod build;
 mod check;
@@ -48,7 +48,7 @@ pub(crate) enum Compiled {
 
 /// A [`Template`](crate::workflow::Template) with its expressions compiled.
 pub(crate) enum Filler {
-    Literal(tramline_expr::Value),
+    Literal(Value),
     Expr(Expression),
     Object(Vec<(Str, Filler)>),
     Array(Vec<Filler>),
@@ -143,14 +143,14 @@ impl Graph {
         !self.has_exit
     }
 
-    /// What is wrong with an input, by the workflow's own schema.
-    pub fn check_input(&self, input: &tramline_expr::Value) -> Result<(), Vec<String>> {
-        schema::verdict(self.input_checker(), input)
+    /// What is wrong with an input, by the workflow's own schema; what takes long is done by `long`.
+    pub fn check_input(&self, input: &Value, long: LongWork) -> Result<(), Vec<String>> {
+        schema::verdict(self.input_checker(), input, long)
     }
 
-    /// What is wrong with a result, by the workflow's own schema.
-    pub fn check_result(&self, result: &tramline_expr::Value) -> Result<(), Vec<String>> {
-        schema::verdict(self.output_checker(), result)
+    /// What is wrong with a result, by the workflow's own schema; what takes long is done by `long`.
+    pub fn check_result(&self, result: &Value, long: LongWork) -> Result<(), Vec<String>> {
+        schema::verdict(self.output_checker(), result, long)
     }
 
     /// Whether the failure of a node has a way of its own.

@@ -5,7 +5,7 @@
 
 use crate::ids::NodeIx;
 use crate::journal::{Asked, Event, Moved, Note, Refused, Stand, Way, Weighed};
-use tramline_expr::{Map, Str, Value};
+use tramline_expr::{Limits, Map, Str, Value};
 
 mod advance;
 pub mod audit;
@@ -38,6 +38,17 @@ use crate::text::shown;
 
 /// What the entry can always be called in a move, whatever its id is.
 const ENTRY: &str = "START";
+
+/// What one rule of a procedure may use: rules look at a few arguments and earlier calls, while the
+/// agent and everybody beside it waits.
+const LIMITS: Limits = Limits {
+    fuel: 1_000_000,
+    depth: 600,
+    bytes: 4 << 20,
+    items: 100_000,
+    deadline: None,
+    long: None,
+};
 
 /// What an agent brings to a move.
 #[derive(Clone, Debug, Default)]

@@ -4,17 +4,32 @@
 //! here directly, with nothing to compile and nothing to convert, so that a process that runs one
 //! graph does not pay for a validator. All others go to one.
 
+use jsonschema::PatternOptions;
 use serde_json::Value as Json;
 use std::fmt;
 use std::sync::OnceLock;
-use tramline_expr::Value;
+use tramline_expr::{LongWork, Value};
 
 mod plain;
+mod plan;
+mod reference;
+mod work;
+
+use plan::Plan;
+pub use plan::{SCHEMA_APPLICATIONS_MAX, SCHEMA_DEPTH_MAX, SCHEMA_PATTERNS_MAX, SUBSCHEMAS_MAX};
+use work::Effort;
+pub use work::{SCHEMA_WORK_INLINE_MAX, SCHEMA_WORK_MAX};
 
 /// So many faults of one value are told: enough to mend a call in one go.
 const FAULTS_MAX: usize = 20;
 /// Messages about a value are cut here, in characters: some quote the whole value.
 const MESSAGE_CHARS_MAX: usize = 300;
+
+/// Steps back that one match of a pattern may take; patterns that look around or refer back can need
+/// exponentially many.
+const BACKTRACKS_MAX: usize = 10_000;
+/// Bytes that one pattern may be compiled to.
+const PATTERN_BYTES_MAX: usize = 1 << 20;
 
 /// The types there are, for those who wrote another.
 const TYPES: &str = "null, boolean, integer, number, string, array and object";
@@ -24,7 +39,13 @@ pub struct Checker(Kind);
 
 enum Kind {
     Plain(plain::Schema),
-    Full(Box<jsonschema::Validator>),
+    Full(Box<Full>),
+}
+
+/// A schema that needs a validator.
+struct Full {
+    validator: jsonschema::Validator,
+    plan: Plan,
 }
 
 /// Why something is not a schema.
@@ -58,8 +79,19 @@ impl Checker {
             return Ok(Self(Kind::Plain(plain)));
         }
         let json = Json::from(schema);
-        jsonschema::validator_for(&json)
-            .map(|validator| Self(Kind::Full(Box::new(validator))))
+        // Before anything is compiled: compiling unfolds some references too.
+        let plan = Plan::of(&json).map_err(|message| BadSchema {
+            pointer: String::new(),
+            message,
+        })?;
+        let patterns = PatternOptions::fancy_regex()
+            .backtrack_limit(BACKTRACKS_MAX)
+            .size_limit(PATTERN_BYTES_MAX)
+            .dfa_size_limit(PATTERN_BYTES_MAX);
+        jsonschema::options()
+            .with_pattern_options(patterns)
+            .build(&json)
+            .map(|validator| Self(Kind::Full(Box::new(Full { validator, plan }))))
             .map_err(|error| {
                 let pointer = error.instance_path().as_str().to_owned();
                 let message = match pointer.ends_with("/type") {
@@ -73,21 +105,16 @@ impl Checker {
             })
     }
 
-    /// Checks a value.
+    /// Checks a value where it is asked for, however long that takes.
     pub fn check(&self, value: &Value) -> Result<(), Faults> {
+        self.check_by(value, |work| work())
+    }
+
+    /// Checks a value. What takes long is done by `long`; what takes too long is refused.
+    pub fn check_by(&self, value: &Value, long: LongWork) -> Result<(), Faults> {
         let faults = match &self.0 {
             Kind::Plain(schema) => schema.faults(value),
-            Kind::Full(validator) => {
-                let json = Json::from(value);
-                validator
-                    .iter_errors(&json)
-                    .take(FAULTS_MAX)
-                    .map(|error| {
-                        let pointer = error.instance_path().as_str().to_owned();
-                        (pointer, cut(&error.to_string()))
-                    })
-                    .collect()
-            }
+            Kind::Full(full) => full.faults(value, long),
         };
         if faults.is_empty() {
             Ok(())
@@ -100,6 +127,44 @@ impl Checker {
     pub fn is_plain(&self) -> bool {
         matches!(self.0, Kind::Plain(_))
     }
+}
+
+impl Full {
+    fn faults(&self, value: &Value, long: LongWork) -> Faults {
+        let json = Json::from(value);
+        match self.plan.effort(&json) {
+            Effort::Small if self.validator.is_valid(&json) => Vec::new(),
+            Effort::Small => {
+                let errors = self.validator.iter_errors(&json).take(FAULTS_MAX);
+                errors.map(|error| fault(&error)).collect()
+            }
+            Effort::Large => {
+                let mut faults = Vec::new();
+                long(&mut || faults = self.large_faults(&json));
+                faults
+            }
+        }
+    }
+
+    /// What is wrong with a large value: the first fault alone, since all of them could take as much
+    /// room again as the value.
+    fn large_faults(&self, json: &Json) -> Faults {
+        if self.plan.is_within(json, SCHEMA_WORK_MAX) {
+            let first = self.validator.validate(json).err();
+            return first.iter().map(fault).collect();
+        }
+        let message = format!(
+            "the value is too large for its schema: the check would take more than \
+             {SCHEMA_WORK_MAX} steps, or nest more than {SCHEMA_DEPTH_MAX} levels; make the value \
+             smaller or the schema simpler"
+        );
+        vec![(String::new(), message)]
+    }
+}
+
+fn fault(error: &jsonschema::ValidationError<'_>) -> (String, String) {
+    let pointer = error.instance_path().as_str().to_owned();
+    (pointer, cut(&error.to_string()))
 }
 
 impl fmt::Debug for Checker {
@@ -118,13 +183,17 @@ fn cut(message: &str) -> String {
 }
 
 /// What is wrong with a value, a sentence each; nothing where there is no checker.
-pub(crate) fn verdict(checker: Option<&Checker>, value: &Value) -> Result<(), Vec<String>> {
+pub(crate) fn verdict(
+    checker: Option<&Checker>,
+    value: &Value,
+    long: LongWork,
+) -> Result<(), Vec<String>> {
     let sentence = |(pointer, message): (String, String)| match pointer.as_str() {
         "" => message,
         pointer => format!("{pointer}: {message}"),
     };
     checker
-        .map_or(Ok(()), |checker| checker.check(value))
+        .map_or(Ok(()), |checker| checker.check_by(value, long))
         .map_err(|faults| faults.into_iter().map(sentence).collect())
 }
 
@@ -148,5 +217,7 @@ impl Lazy {
     }
 }
 
+#[cfg(test)]
+mod bound_tests;
 #[cfg(test)]
 mod tests;

@@ -88,6 +88,14 @@ impl Host for View<'_> {
         self.moment.now_ms
     }
 
+    fn drawn(&self) -> u64 {
+        self.draws.get()
+    }
+
+    fn draw_again_from(&self, drawn: u64) {
+        self.draws.set(drawn);
+    }
+
     fn random(&self) -> f64 {
         // SplitMix64: good enough to spread a seed, and not for secrets.
         self.draws.set(self.draws.get() + 1);

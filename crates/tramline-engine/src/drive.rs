@@ -8,6 +8,7 @@ use crate::clock;
 use crate::engine::{Called, Inner};
 use crate::fault::Fault;
 use crate::ledger::Ledger;
+use crate::long_work::long_work;
 use crate::seams::{AppendError, Tool};
 use std::collections::{HashMap, HashSet};
 use std::pin::Pin;
@@ -239,6 +240,7 @@ impl Driver {
         };
         let mut limits = self.inner.options.expressions;
         limits.deadline = Some(Instant::now() + self.inner.options.expression_time);
+        limits.long = Some(long_work);
         (moment, limits)
     }
 

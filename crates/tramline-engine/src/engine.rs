@@ -9,6 +9,7 @@ use crate::fault::Fault;
 use crate::learnt::{Learnt, keepable};
 use crate::ledger::{Ledger, status};
 use crate::library::Library;
+use crate::long_work::long_work;
 use crate::perform;
 use crate::policy::Policy;
 use crate::registry::Registry;
@@ -247,7 +248,8 @@ impl Engine {
             intent,
             agent,
         } = start;
-        graph.check_input(&input).map_err(|flaws| Fault::BadInput {
+        let checked = graph.check_input(&input, long_work);
+        checked.map_err(|flaws| Fault::BadInput {
             workflow: graph.workflow.name.to_string(),
             flaws,
         })?;

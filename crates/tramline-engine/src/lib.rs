@@ -10,6 +10,7 @@ mod fault;
 pub mod learnt;
 mod ledger;
 pub mod library;
+mod long_work;
 mod lookout;
 pub mod loop_runner;
 mod perform;
@@ -36,6 +37,7 @@ pub use engine::{
 };
 pub use fault::Fault;
 pub use ledger::status;
+pub use long_work::{long_work, try_aside};
 pub use loop_runner::LoopRunner;
 pub use policy::{Pattern, Policy};
 pub use recover::Recovered;

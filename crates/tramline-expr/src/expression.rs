@@ -5,7 +5,7 @@ use crate::compile::node::Program;
 use crate::error::{ExprError, Outcome};
 use crate::eval::machine::Machine;
 use crate::eval::val::Val;
-use crate::explain::{Explanation, Tracer};
+use crate::explain::{Explanation, Room, Tracer};
 use crate::host::{Host, HostCall, HostFunctions};
 use crate::limits::{Limits, Meter};
 use crate::value::{Map, Value};
@@ -77,9 +77,11 @@ impl Expression {
         host: &dyn Host,
         limits: &Limits,
     ) -> Result<Option<Value>, ExprError> {
-        let mut machine = Machine::new(host, &self.inner.functions, variables, limits);
-        let result = machine.run(&self.inner.program, input);
-        self.outcome(result)
+        limits.hold(host, |limits| {
+            let mut machine = Machine::new(host, &self.inner.functions, variables, limits);
+            let result = machine.run(&self.inner.program, input);
+            self.outcome(result)
+        })
     }
 
     /// Evaluates and tells how the result came about, also when it ends in an error.
@@ -115,12 +117,17 @@ impl Expression {
         input: &Value,
         host: &dyn Host,
         meter: &Meter,
+        room: &mut Room,
     ) -> (Result<Option<Value>, ExprError>, Option<Explanation>) {
         let mut machine = Machine::metered(host, &self.inner.functions, None, meter.fork());
-        machine.tracer = Some(Tracer::default());
+        machine.tracer = Some(Tracer::within(std::mem::take(room)));
         let result = machine.run(&self.inner.program, Some(input));
         meter.rejoin(&machine.meter);
-        let explanation = machine.tracer.take().and_then(Tracer::finish);
+        let told = machine.tracer.take().map(Tracer::split);
+        let explanation = told.and_then(|(explanation, left)| {
+            *room = left;
+            explanation
+        });
         (self.outcome(result), explanation)
     }
 

@@ -61,6 +61,14 @@ pub trait Host {
 
     /// The next random number from 0 up to but not including 1, for `$random` and `$shuffle`.
     fn random(&self) -> f64;
+
+    /// How many random numbers were drawn so far, for an evaluation that may be done again.
+    fn drawn(&self) -> u64 {
+        0
+    }
+
+    /// Goes back to where so many random numbers were drawn.
+    fn draw_again_from(&self, _drawn: u64) {}
 }
 
 /// No surroundings: the clock stands at 0, every random number is one half, no function is known.

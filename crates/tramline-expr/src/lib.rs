@@ -123,6 +123,6 @@ pub use error::ExprError;
 pub use explain::Explanation;
 pub use expression::{Expression, explain};
 pub use host::{Host, HostCall, HostFunctions, NoHost};
-pub use limits::Limits;
+pub use limits::{Limits, LongWork};
 pub use logic::{Rule, RuleError, RuleExplanation};
 pub use value::{Map, Number, Str, Value};

@@ -1,8 +1,16 @@
 //! Bounds on what one evaluation may use, and the meter that holds it to them.
 
-use crate::error::{Flaw, Outcome};
+use crate::error::{ExprError, Flaw, Outcome};
+use crate::host::Host;
 use std::cell::Cell;
 use std::time::Instant;
+
+/// Does work that takes long, off the threads that others wait for: called with the work, it calls
+/// it once.
+pub type LongWork = fn(&mut dyn FnMut());
+
+/// Units of fuel after which an evaluation counts as long work: about ten milliseconds.
+pub(crate) const FUEL_INLINE_MAX: u64 = 400_000;
 
 /// What one evaluation may use. Everything but the deadline gives the same outcome on every run.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +26,41 @@ pub struct Limits {
     pub items: u64,
     /// When to stop in any case. Past it: `L0005`.
     pub deadline: Option<Instant>,
+    /// Who does an evaluation that takes long. It is begun where it is asked for; if it is not
+    /// done soon, it is done again from the beginning by this.
+    pub long: Option<LongWork>,
+}
+
+impl Limits {
+    /// Evaluates where it is asked for, or again by [`Limits::long`] if that takes long. An
+    /// evaluation has no effects, so that doing it again changes nothing.
+    pub(crate) fn hold<T>(
+        &self,
+        host: &dyn Host,
+        mut evaluate: impl FnMut(&Self) -> Result<T, ExprError>,
+    ) -> Result<T, ExprError> {
+        let Some(long) = self.long.filter(|_| self.fuel > FUEL_INLINE_MAX) else {
+            return evaluate(self);
+        };
+        let drawn = host.drawn();
+        let soon = Self {
+            fuel: FUEL_INLINE_MAX,
+            ..*self
+        };
+        let mut came = evaluate(&soon);
+        if !matches!(&came, Err(error) if error.code == OUT_OF_FUEL) {
+            return came;
+        }
+        let now = Instant::now();
+        let left = self.deadline.map(|at| at.saturating_duration_since(now));
+        long(&mut || {
+            host.draw_again_from(drawn);
+            // The time that it waited for its turn does not count.
+            let deadline = left.map(|left| Instant::now() + left);
+            came = evaluate(&Self { deadline, ..*self });
+        });
+        came
+    }
 }
 
 impl Default for Limits {
@@ -28,6 +71,7 @@ impl Default for Limits {
             bytes: 64 << 20,
             items: 2_000_000,
             deadline: None,
+            long: None,
         }
     }
 }
@@ -39,6 +83,9 @@ pub(crate) const NESTING_MAX: u16 = 100;
 /// How far the stack may grow below `evaluate`: half of the smallest stack we run on (2 MiB), the
 /// other half being for the caller, the host and the deepest built-in. Past it: `L0002`.
 const STACK_BYTES_MAX: usize = 1_000_000;
+
+/// The error of an evaluation that used up its fuel.
+const OUT_OF_FUEL: &str = "L0001";
 
 /// Fuel between two looks at the clock.
 const FUEL_PER_LOOK: u64 = 4_096;
@@ -104,7 +151,7 @@ impl Meter {
         if used > self.limits.fuel {
             let fuel = self.limits.fuel;
             return Err(Flaw::new(
-                "L0001",
+                OUT_OF_FUEL,
                 format!("the expression used up its {fuel} units of fuel"),
             ));
         }

@@ -94,13 +94,17 @@ impl Rule {
         host: &dyn Host,
         limits: &Limits,
     ) -> Result<Value, ExprError> {
-        run::Machine::new(host, limits).value(&self.root, data, self.measured)
+        limits.hold(host, |limits| {
+            run::Machine::new(host, limits).value(&self.root, data, self.measured)
+        })
     }
 
     /// Whether the rule holds: its value is true as JSON Logic sees it, where `0`, `""`, `null` and
     /// `[]` are false.
     pub fn holds(&self, data: &Value, host: &dyn Host, limits: &Limits) -> Result<bool, ExprError> {
-        run::Machine::new(host, limits).truth(&self.root, data)
+        limits.hold(host, |limits| {
+            run::Machine::new(host, limits).truth(&self.root, data)
+        })
     }
 
     /// How the rule comes to its value: every part that was evaluated, with what it gave. An error

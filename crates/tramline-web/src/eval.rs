@@ -8,12 +8,12 @@ use axum::Json;
 use axum::extract::{Extension, State};
 use serde::Deserialize;
 use serde_json::{Value as Told, json};
+use std::time::Instant;
 use tramline_core::Value;
-use tramline_core::explained::{On, Trial, Tried, try_out};
-use tramline_core::expr::Limits;
+use tramline_core::explained::{On, Trial, Tried, trial_limits, try_out};
 use tramline_core::ids::{RunId, Seq};
 use tramline_core::scope::Moment;
-use tramline_engine::{Owner, clock};
+use tramline_engine::{Owner, clock, try_aside};
 
 /// What is tried out, on what.
 #[derive(Debug, Deserialize)]
@@ -53,20 +53,18 @@ pub(crate) async fn eval(
         now_ms: clock::now_ms(),
         seed: clock::random(),
     };
-    // What computes for long must not keep others waiting.
-    let tried = tokio::task::spawn_blocking(move || {
+    // What computes for long must not keep others waiting, nor many of them fill the memory.
+    let tried = try_aside(move || {
         let data: Value = asked.data.clone().into();
         let on = look.as_ref().map_or(On::Value(&data), On::Run);
         tried(&asked, on, moment)
     });
-    let tried = tried
-        .await
-        .map_err(|died| Wrong::request(died.to_string()))?;
-    tried.map(Json)
+    let died = || Wrong::request("the evaluation panicked; please report the expression");
+    tried.await.ok_or_else(died)?.map(Json)
 }
 
 fn tried(asked: &Asked, on: On<'_>, moment: Moment) -> Result<Told, Wrong> {
-    let limits = Limits::default();
+    let limits = trial_limits(Instant::now());
     let source = asked.expression.as_str();
     let done = match (asked.language, source) {
         (Language::Jsonata, Some(source)) => {

@@ -9,9 +9,9 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use serde::Deserialize;
 use serde_json::{Value as Told, json};
+use std::time::Instant;
 use tramline_core::compare::{differ, forked, pairs};
-use tramline_core::explained::Explained;
-use tramline_core::expr::Limits;
+use tramline_core::explained::{Explained, trial_limits};
 use tramline_core::ids::{RunId, Seq, StepNo, ToolName};
 use tramline_core::journal::{Entry, Event};
 use tramline_core::look::Look;
@@ -21,7 +21,7 @@ use tramline_core::timeline::Timeline;
 use tramline_core::trace::{self, Trace};
 use tramline_core::why::{Weighed, why};
 use tramline_engine::seams::Status;
-use tramline_engine::{Owner, status};
+use tramline_engine::{Owner, status, try_aside};
 
 /// So many steps come at once at most.
 const STEPS_MAX: usize = 100_000;
@@ -139,7 +139,9 @@ pub(crate) async fn step(
             now_ms: entries[finished as usize - 1].at_ms,
             seed: 0,
         };
-        let weighed = why(&looked(&run, past)?, node, moment, &Limits::default());
+        let look = looked(&run, past)?;
+        let weighed = try_aside(move || why(&look, node, moment, &trial_limits(Instant::now())));
+        let weighed = weighed.await.flatten();
         if let Some(weighed) = weighed {
             let rules: Vec<_> = weighed.iter().map(rule).collect();
             told["why"] = json!({"rules": rules, "picked": step.label});

@@ -5,7 +5,7 @@ use crate::explained::Explained;
 use crate::ids::NodeIx;
 use crate::journal::Weighed;
 use crate::scope;
-use tramline_expr::{Expression, Limits, NoHost, Rule, Str, Value};
+use tramline_expr::{Expression, NoHost, Rule, Str, Value};
 
 /// So many operands of a guard are written down: a journal is no debugger.
 const OPERANDS_MAX: usize = 16;
@@ -57,7 +57,7 @@ impl Guard {
 
     /// Whether it holds, and what it was made of. Nothing while an operand is missing.
     fn weigh(&self, data: &Value) -> (Option<bool>, Vec<(Str, Value)>) {
-        let limits = Limits::default();
+        let limits = super::LIMITS;
         let mut found = Found::default();
         let holds = match self {
             Self::Expression(expression) => {

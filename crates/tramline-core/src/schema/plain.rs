@@ -9,6 +9,10 @@ const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 /// Deeper schemas go to the validator, which need not be fast; in levels.
 const DEPTH_MAX: usize = 32;
 
+/// Properties, required names or choices of one schema that are looked through one by one; schemas
+/// with more go to the validator, which has tables.
+const LISTED_MAX: usize = 256;
+
 /// So many known names are told where one is not known.
 const NAMED_MAX: usize = 12;
 
@@ -87,7 +91,8 @@ impl Schema {
         match key {
             "type" => self.types = types(value)?,
             "properties" => {
-                for (name, schema) in value.as_object()?.iter() {
+                let listed = value.as_object().filter(|all| all.len() <= LISTED_MAX)?;
+                for (name, schema) in listed.iter() {
                     self.properties.push((name.clone(), below(schema)?));
                 }
             }
@@ -99,7 +104,7 @@ impl Schema {
                     other => Others::Like(Box::new(below(other)?)),
                 }
             }
-            "enum" => self.choices = Some(value.as_array().filter(|c| !c.is_empty())?.to_vec()),
+            "enum" => self.choices = Some(choices(value)?),
             "const" => self.choices = Some(vec![value.clone()]),
             "minimum" => self.bound(Bound::Least, value)?,
             "maximum" => self.bound(Bound::Most, value)?,
@@ -166,6 +171,9 @@ impl Schema {
                 self.size(items.len(), false, &mut fault);
                 if let Some(schema) = &self.items {
                     for (at, item) in items.iter().enumerate() {
+                        if faults.len() >= FAULTS_MAX {
+                            return;
+                        }
                         below(schema, item, &at.to_string(), pointer, faults);
                     }
                 }
@@ -182,6 +190,9 @@ impl Schema {
             }
         }
         for (key, field) in value.as_object().into_iter().flat_map(|map| map.iter()) {
+            if faults.len() >= FAULTS_MAX {
+                return;
+            }
             let known = self.properties.iter().find(|(name, _)| name == key);
             match (known, &self.others) {
                 (Some((_, schema)), _) => below(schema, field, key, pointer, faults),
@@ -255,6 +266,12 @@ fn below(
     pointer.truncate(length);
 }
 
+fn choices(value: &Value) -> Option<Vec<Value>> {
+    let listed = value.as_array()?;
+    let fits = (1..=LISTED_MAX).contains(&listed.len());
+    fits.then(|| listed.to_vec())
+}
+
 fn types(value: &Value) -> Option<Vec<Type>> {
     match value {
         Value::String(name) => Some(vec![Type::named(name)?]),
@@ -275,7 +292,8 @@ fn types(value: &Value) -> Option<Vec<Type>> {
 
 fn names(value: &Value) -> Option<Vec<Str>> {
     let mut names: Vec<Str> = Vec::new();
-    for name in value.as_array()? {
+    let listed = value.as_array().filter(|all| all.len() <= LISTED_MAX)?;
+    for name in listed {
         let name = name.as_str()?;
         (!names.iter().any(|known| known == name)).then(|| names.push(name.into()))?;
     }

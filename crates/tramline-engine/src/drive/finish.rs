@@ -2,6 +2,7 @@
 
 use super::Driver;
 use crate::fault::Fault;
+use crate::long_work::long_work;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::journal::{Event, Outcome};
 use tramline_core::run::{Open, Stage};
@@ -38,7 +39,7 @@ impl Driver {
         let Outcome::Completed { result } = &outcome else {
             return outcome;
         };
-        match self.run.graph.check_result(result) {
+        match self.run.graph.check_result(result, long_work) {
             Ok(()) => outcome,
             Err(flaws) => {
                 let message = format!(

@@ -3,6 +3,7 @@
 use super::{Engine, Said};
 use crate::audit::Decision;
 use crate::fault::Fault;
+use crate::long_work::long_work;
 use crate::policy::Verdict;
 use tramline_core::ids::{Checkpoint, RunId, ToolName};
 use tramline_core::journal::{Answer, Pause, ProposedCall};
@@ -126,7 +127,7 @@ impl Engine {
                 let message = format!("there is no workflow `{}` any more", tool.tool);
                 return Err(Fault::Refused(message));
             };
-            let checked = found.graph.check_input(arguments);
+            let checked = found.graph.check_input(arguments, long_work);
             return checked.map_err(|flaws| Fault::Refused(wrong(tool, &flaws.join("; "))));
         }
         let found = self.0.tools.find(tool).await.map_err(|failure| {
@@ -137,7 +138,7 @@ impl Engine {
         let checker = Checker::new(&found.input_schema).map_err(|bad| {
             Fault::Refused(format!("{tool} has a schema that cannot be used: {bad}"))
         })?;
-        let Err(faults) = checker.check(arguments) else {
+        let Err(faults) = checker.check_by(arguments, long_work) else {
             return Ok(());
         };
         // What stands for a secret need not look like one.

@@ -7,6 +7,7 @@ use super::debug::{ended_step, place};
 use super::{At, Engine, Handle};
 use crate::clock;
 use crate::fault::Fault;
+use crate::long_work::long_work;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -171,7 +172,8 @@ fn begins_anew() -> Fault {
 
 /// Puts another input in the place of what the run began with.
 fn replace_input(graph: &Graph, past: &mut [Entry], input: Value) -> Result<(), Fault> {
-    graph.check_input(&input).map_err(|flaws| Fault::BadInput {
+    let checked = graph.check_input(&input, long_work);
+    checked.map_err(|flaws| Fault::BadInput {
         workflow: graph.workflow.name.to_string(),
         flaws,
     })?;

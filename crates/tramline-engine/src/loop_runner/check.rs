@@ -4,6 +4,7 @@ use super::course::Course;
 use super::perform::is_summary;
 use super::request::Mend;
 use super::response::StepResult;
+use crate::long_work::long_work;
 use crate::seams::Tool;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -127,7 +128,7 @@ fn refers(step: &Planned, lost: &BTreeSet<&Str>) -> Option<String> {
 /// Why arguments do not fit their tool. What comes from other steps is seen when it is there.
 fn misfit(step: &Planned, tool: &Tool) -> Option<String> {
     let checker = Checker::new(&tool.input_schema).ok()?;
-    let faults = checker.check(&as_meant(&step.args)).err()?;
+    let faults = checker.check_by(&as_meant(&step.args), long_work).err()?;
     let open = |pointer: &str| {
         let name = pointer.trim_start_matches('/').split('/').next();
         let value = name.and_then(|name| step.args.get(name));

@@ -2,6 +2,7 @@
 
 use super::literals::{Kind, Literal};
 use super::words;
+use crate::long_work::long_work;
 use crate::seams::Tool;
 use tramline_core::Value;
 use tramline_core::schema::Checker;
@@ -91,7 +92,7 @@ pub(super) fn take(
 /// Whether a value is what an argument's own schema allows.
 pub(super) fn allows(about: &Value, value: &Value) -> bool {
     match Checker::new(about) {
-        Ok(checker) => checker.check(value).is_ok(),
+        Ok(checker) => checker.check_by(value, long_work).is_ok(),
         // A schema that cannot be read allows what its server will say.
         Err(_) => true,
     }

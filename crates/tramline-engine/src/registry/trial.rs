@@ -2,6 +2,7 @@
 
 use super::find::Unknown;
 use crate::engine::{Engine, Start};
+use crate::long_work::long_work;
 use crate::policy::Verdict;
 use crate::seams::Tool;
 use std::sync::Arc;
@@ -50,7 +51,7 @@ impl Engine {
         let tool = self.registry().find(name).await.map_err(Untried::Unknown)?;
         self.permit(&tool)?;
         let checker = Checker::new(&tool.input_schema).ok();
-        let checked = checker.map_or(Ok(()), |checker| checker.check(&parameters));
+        let checked = checker.map_or(Ok(()), |checker| checker.check_by(&parameters, long_work));
         if let Err(faults) = checked {
             return Err(Untried::Parameters { tool, faults });
         }

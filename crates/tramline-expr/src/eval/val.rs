@@ -219,6 +219,27 @@ impl Val {
         }
     }
 
+    /// The same, with the first items of a list only.
+    pub(crate) fn beginning(&self, items: usize) -> Option<Value> {
+        let first = |all: &mut dyn Iterator<Item = &Self>| {
+            let first = all.take(items);
+            Some(Value::array(
+                first.map(|item| item.beginning(items).unwrap_or_default()),
+            ))
+        };
+        match self {
+            Self::List(list) => first(&mut list.items.iter()),
+            Self::Tuples(tuples) => first(&mut tuples.iter().map(|tuple| &tuple.at)),
+            Self::Record(record) => {
+                let pairs = record.entries.iter().take(items);
+                let pairs =
+                    pairs.filter_map(|(key, val)| Some((key.clone(), val.beginning(items)?)));
+                Some(pairs.collect::<Map>().into())
+            }
+            Self::Undef | Self::Json(..) | Self::Func(_) => self.to_value(),
+        }
+    }
+
     /// The same, taking over what nobody else holds.
     pub(crate) fn into_value(self) -> Option<Value> {
         match self {

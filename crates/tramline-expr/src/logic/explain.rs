@@ -3,11 +3,8 @@
 use super::node::Node;
 use super::run::Run;
 use crate::error::ExprError;
-use crate::explain::Explanation;
+use crate::explain::{Explanation, Room};
 use crate::value::{Str, Value};
-
-/// An explanation of more parts than a person or an agent reads is cut.
-const PARTS_MAX: usize = 10_000;
 
 /// One part of a rule as it was evaluated.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,18 +29,17 @@ pub struct RuleExplanation {
 pub(super) struct Tracer {
     open: Vec<RuleExplanation>,
     done: Option<RuleExplanation>,
-    parts: usize,
+    room: Room,
     /// How many of the innermost parts under way are past the limit.
     skipped: usize,
 }
 
 impl Tracer {
     pub(super) fn open(&mut self, node: &Node) {
-        if self.parts >= PARTS_MAX {
+        if self.skipped > 0 || !self.room.node() {
             self.skipped += 1;
             return;
         }
-        self.parts += 1;
         self.open.push(RuleExplanation {
             path: node.at.clone(),
             operator: node.operator.clone(),
@@ -52,6 +48,11 @@ impl Tracer {
             children: Vec::new(),
             expression: None,
         });
+    }
+
+    /// The room that is left, for an expression to be explained in.
+    pub(super) fn room(&mut self) -> &mut Room {
+        &mut self.room
     }
 
     /// Notes how the expression of the part under way came about.
@@ -72,7 +73,7 @@ impl Tracer {
             return;
         };
         match outcome {
-            Ok(value) => part.value.clone_from(value),
+            Ok(value) => part.value = value.as_ref().map(|value| self.room.shown(value)),
             Err(error) => part.error = Some((**error).clone()),
         }
         match self.open.last_mut() {

@@ -236,8 +236,10 @@ impl<'r> Machine<'r> {
         let outcome = match &self.tracer {
             None => expression.evaluate_metered(data, self.host, &self.meter),
             Some(tracer) => {
-                let (outcome, told) = expression.explain_metered(data, self.host, &self.meter);
-                tracer.borrow_mut().note(told);
+                let mut tracer = tracer.borrow_mut();
+                let (outcome, told) =
+                    expression.explain_metered(data, self.host, &self.meter, tracer.room());
+                tracer.note(told);
                 outcome
             }
         };

@@ -24,6 +24,7 @@ use tramline_core::schema::Checker;
 use tramline_core::text::nearest;
 use tramline_core::upstream::Upstream;
 use tramline_core::{Map, Value};
+use tramline_engine::long_work;
 use tramline_engine::seams::Hints;
 use tramline_engine::{Engine, Fault, Respondent};
 
@@ -252,7 +253,7 @@ impl Own {
 
     async fn checked(&self, means: Means, arguments: Value) -> CallToolResponse {
         if let Some(checker) = self.checker()
-            && let Err(faults) = checker.check(&arguments)
+            && let Err(faults) = checker.check_by(&arguments, long_work)
         {
             let theirs = control::misread(self.name, &faults);
             let theirs = theirs.or_else(|| library::misread(self.name, &arguments, &faults));

@@ -154,3 +154,34 @@ async fn expressions_are_tried_out_on_values_and_on_runs() {
     let (_, told) = post(&routes, "/api/eval", body).await;
     assert_eq!(told["value"], 1);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_playground_keeps_to_small_bounds() {
+    let routes = api(&engine());
+    let cases = [
+        // Doubles a text until it is too long.
+        (
+            "($f := function($s, $n) { $n = 0 ? $s : $f($s & $s, $n - 1) }; $f('aaaaaaaa', 22))",
+            "L0003",
+        ),
+        ("$map([1..900000], function($v) { $v })", "L0004"),
+        (
+            "$f := function($n) { $n = -1 ? 0 : $f($n + 1) }; $f(0)",
+            "L000",
+        ),
+        // Small enough to be made, and too large to be shown.
+        ("$join([1..190000].'aaaaaaaa')", "L0007"),
+    ];
+    for (expression, code) in cases {
+        let body = json!({"language": "jsonata", "expression": expression, "data": null});
+        let (_, told) = post(&routes, "/api/eval", body).await;
+        let found = told["error"]["code"].as_str().unwrap_or_default();
+        assert!(found.starts_with(code), "{expression}: {}", told["error"]);
+        assert!(told.to_string().len() < 3 << 20, "{expression}");
+    }
+    let body =
+        json!({"language": "jsonata", "expression": "$count([1..1000].{'a': $})", "data": null});
+    let (_, told) = post(&routes, "/api/eval", body).await;
+    assert_eq!(told["value"], 1000);
+    assert!(told.to_string().len() < 1 << 20);
+}

@@ -16,6 +16,7 @@ use tramline_core::ids::ToolName;
 use tramline_core::schema::Checker;
 use tramline_core::text::nearest;
 use tramline_core::{Str, Value};
+use tramline_engine::long_work;
 use tramline_engine::seams::{self, Call, Hints, Listing, Tools};
 
 type Answering = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send>>;
@@ -225,7 +226,7 @@ impl Tools for OwnTools {
         if call.cancel.is_cancelled() {
             return failed(FailureKind::Cancelled, "was cancelled");
         }
-        if let Err(faults) = own.checker.check(&call.arguments) {
+        if let Err(faults) = own.checker.check_by(&call.arguments, long_work) {
             let told = faults.iter().map(|(at, what)| match at.as_str() {
                 "" => what.clone(),
                 at => format!("{at}: {what}"),

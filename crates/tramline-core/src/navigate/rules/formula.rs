@@ -4,7 +4,7 @@ use crate::explained::Explained;
 use crate::navigate::guard::truth;
 use crate::navigate::operands::Operands;
 use crate::scope;
-use tramline_expr::{Expression, Limits, NoHost, Rule, Value};
+use tramline_expr::{Expression, NoHost, Rule, Value};
 
 /// A compiled expression or rule.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Formula {
 
     /// Its value, with what it was made of.
     pub(super) fn evaluate(&self, data: &Value) -> (Result<Option<Value>, String>, Operands) {
-        let limits = Limits::default();
+        let limits = super::super::LIMITS;
         match self {
             Self::Expression(expression) => {
                 let (result, told) = expression.explain(data, &NoHost, &limits);

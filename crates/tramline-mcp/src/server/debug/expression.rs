@@ -4,40 +4,28 @@ use super::super::reply;
 use super::super::toolset::Means;
 use super::{at, run_id};
 use rmcp::model::CallToolResult;
-use std::time::{Duration, Instant};
-use tramline_core::explained::{On, Trial, Tried, try_out};
-use tramline_core::expr::Limits;
+use std::time::Instant;
+use tramline_core::explained::{On, Trial, Tried, trial_limits, try_out};
 use tramline_core::look::Look;
 use tramline_core::scope::Moment;
 use tramline_core::{Map, Value};
-use tramline_engine::{Fault, clock};
-
-/// How long a trial may take.
-const TRIAL_TIME: Duration = Duration::from_secs(2);
+use tramline_engine::{Fault, clock, try_aside};
 
 pub(super) async fn test(means: Means, arguments: Value) -> CallToolResult {
     reply::made(tried(&means, &arguments).await, None)
 }
 
 async fn tried(means: &Means, arguments: &Value) -> Result<Value, Fault> {
-    let trial = match (arguments.get("expression"), arguments.get("rule")) {
-        (Some(Value::String(source)), None) => Trial::Expression(source),
-        (None, Some(rule)) => Trial::Rule(rule),
-        _ => {
-            return Err(Fault::Refused(
-                "give either `expression` (JSONata) or `rule` (JSON Logic)".into(),
-            ));
-        }
-    };
+    if trial(arguments).is_none() {
+        return Err(Fault::Refused(
+            "give either `expression` (JSONata) or `rule` (JSON Logic)".into(),
+        ));
+    }
     let moment = Moment {
         now_ms: clock::now_ms(),
         seed: clock::random(),
     };
-    let limits = Limits {
-        deadline: Some(Instant::now() + TRIAL_TIME),
-        ..Limits::default()
-    };
-    let tried = if arguments.get("run_id").is_some() {
+    let look = if arguments.get("run_id").is_some() {
         let id = run_id(arguments, "run_id")?;
         let loaded = match at(arguments) {
             Some(at) => means.engine.load_at(&id, at).await?,
@@ -45,14 +33,30 @@ async fn tried(means: &Means, arguments: &Value) -> Result<Value, Fault> {
         };
         let look =
             Look::at(id, &loaded.entries).map_err(|illegal| Fault::Refused(illegal.to_string()))?;
-        try_out(trial, On::Run(&look), moment, &limits)
+        Some(look)
     } else {
-        let empty = Value::Null;
-        let context = arguments.get("context").unwrap_or(&empty);
-        try_out(trial, On::Value(context), moment, &limits)
+        None
     };
+    let given = arguments.clone();
+    let tried = try_aside(move || {
+        let empty = Value::Null;
+        let context = given.get("context").unwrap_or(&empty);
+        let on = look.as_ref().map_or(On::Value(context), On::Run);
+        let limits = trial_limits(Instant::now());
+        trial(&given).map(|trial| try_out(trial, on, moment, &limits))
+    });
+    let died = || Fault::Refused("the evaluation panicked; please report the expression".into());
+    let tried = tried.await.flatten().ok_or_else(died)?;
     let explain = arguments.get("explain").and_then(Value::as_bool);
     Ok(told(tried, explain.unwrap_or(false)))
+}
+
+fn trial(arguments: &Value) -> Option<Trial<'_>> {
+    match (arguments.get("expression"), arguments.get("rule")) {
+        (Some(Value::String(source)), None) => Some(Trial::Expression(source)),
+        (None, Some(rule)) => Some(Trial::Rule(rule)),
+        _ => None,
+    }
 }
 
 fn told(tried: Tried, explain: bool) -> Value {
