@@ -34,7 +34,8 @@ impl Address<'_> {
             .custom_headers(headers)
             .max_concurrent_requests(at_once)
             .max_sse_event_size(options.answer_bytes_max);
-        let client = Client::new().map_err(|fault| self.cannot(fault.to_string()))?;
+        let client = Client::new(options.answer_bytes_max);
+        let client = client.map_err(|fault| self.cannot(fault.to_string()))?;
         Ok(Transport::with_client(client, config))
     }
 

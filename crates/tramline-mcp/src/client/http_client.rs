@@ -1,14 +1,23 @@
 //! The HTTP client under a connection: the library's, with what some servers get wrong put right.
 
+use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, StatusCode};
+use reqwest::RequestBuilder;
 use reqwest::redirect::{Attempt, Policy};
-use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage};
+use rmcp::model::ClientJsonRpcMessage;
+use rmcp::transport::common::http_header::{
+    HEADER_LAST_EVENT_ID, HEADER_SESSION_ID, JSON_MIME_TYPE,
+};
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
 
+mod answer;
+
+/// What an answer may be.
+const ACCEPTED: &str = "text/event-stream, application/json";
 /// Hops followed for one request: `/mcp` to `/mcp/` is one, more than a few is a loop.
 const REDIRECTS_MAX: usize = 5;
 
@@ -19,19 +28,24 @@ type Events =
 
 /// Sends requests.
 #[derive(Clone)]
-pub(super) struct Client(reqwest::Client);
+pub(super) struct Client {
+    http: reqwest::Client,
+    bytes_max: usize,
+}
 
 impl Client {
     /// A client that keeps no idle connections, which the library found to stall, and follows
     /// redirects only where they lead the same request to the same host: the headers are meant
-    /// for nobody else.
-    pub(super) fn new() -> std::result::Result<Self, reqwest::Error> {
+    /// for nobody else. It asks for no compressed answers, and takes none apart: a limit on what
+    /// arrives is a limit on what is read.
+    pub(super) fn new(bytes_max: usize) -> std::result::Result<Self, reqwest::Error> {
         // Fails only if a provider is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder()
             .pool_max_idle_per_host(0)
             .redirect(Policy::custom(follow));
-        client.build().map(Self)
+        let http = client.build()?;
+        Ok(Self { http, bytes_max })
     }
 }
 
@@ -47,6 +61,23 @@ fn follow(attempt: Attempt<'_>) -> reqwest::redirect::Action {
     } else {
         attempt.stop()
     }
+}
+
+/// Adds the configured headers; those that the protocol needs for itself are refused.
+fn with_headers(mut request: RequestBuilder, headers: Headers) -> Result<RequestBuilder> {
+    let own = ["accept", HEADER_SESSION_ID, HEADER_LAST_EVENT_ID];
+    for (name, value) in headers {
+        if own
+            .iter()
+            .any(|own| name.as_str().eq_ignore_ascii_case(own))
+        {
+            return Err(StreamableHttpError::ReservedHeaderConflict(
+                name.to_string(),
+            ));
+        }
+        request = request.header(name, value);
+    }
+    Ok(request)
 }
 
 /// An address may hold a key in its query; no error says it.
@@ -68,13 +99,13 @@ impl StreamableHttpClient for Client {
         auth: Option<String>,
         headers: Headers,
     ) -> Result<StreamableHttpPostResponse> {
-        let max = super::ANSWER_BYTES_MAX;
+        let max = self.bytes_max;
         self.post_message_with_max_sse_event_size(uri, message, session, auth, headers, max)
             .await
     }
 
-    /// An error without an id answers the request it came back for. The library would drop it,
-    /// and the call would wait until its time is up.
+    /// Sends a message and reads no more of the answer than `max` bytes, whatever its type. The
+    /// library would read bodies and the texts of errors whole.
     async fn post_message_with_max_sse_event_size(
         &self,
         uri: Arc<str>,
@@ -84,20 +115,21 @@ impl StreamableHttpClient for Client {
         headers: Headers,
         max: usize,
     ) -> Result<StreamableHttpPostResponse> {
-        let asked = match &message {
-            JsonRpcMessage::Request(request) => Some(request.id.clone()),
-            _ => None,
-        };
-        let posted = self
-            .0
-            .post_message_with_max_sse_event_size(uri, message, session, auth, headers, max);
-        let mut response = posted.await.map_err(unaddressed)?;
-        if let StreamableHttpPostResponse::Json(JsonRpcMessage::Error(error), _) = &mut response
-            && error.id.is_none()
-        {
-            error.id = asked;
+        let has_session = session.is_some();
+        let mut request = self.http.post(uri.as_ref()).header(ACCEPT, ACCEPTED);
+        if let Some(auth) = auth {
+            request = request.bearer_auth(auth);
         }
-        Ok(response)
+        request = with_headers(request, headers)?;
+        if let Some(session) = session {
+            request = request.header(HEADER_SESSION_ID, session.as_ref());
+        }
+        let body = serde_json::to_vec(&message)?;
+        let sent = request.header(CONTENT_TYPE, JSON_MIME_TYPE).body(body);
+        let response = sent.send().await;
+        let response = response.map_err(StreamableHttpError::Client);
+        let answer = answer::read(response.map_err(unaddressed)?, &message, has_session, max);
+        answer.await.map_err(unaddressed)
     }
 
     async fn delete_session(
@@ -107,7 +139,7 @@ impl StreamableHttpClient for Client {
         auth: Option<String>,
         headers: Headers,
     ) -> Result<()> {
-        let deleted = self.0.delete_session(uri, session, auth, headers).await;
+        let deleted = self.http.delete_session(uri, session, auth, headers).await;
         deleted.map_err(unaddressed)
     }
 
@@ -119,7 +151,7 @@ impl StreamableHttpClient for Client {
         auth: Option<String>,
         headers: Headers,
     ) -> Result<Events> {
-        let max = super::ANSWER_BYTES_MAX;
+        let max = self.bytes_max;
         self.get_stream_with_max_sse_event_size(uri, session, last_event, auth, headers, max)
             .await
     }
@@ -133,7 +165,7 @@ impl StreamableHttpClient for Client {
         headers: Headers,
         max: usize,
     ) -> Result<Events> {
-        self.0
+        self.http
             .get_stream_with_max_sse_event_size(uri, session, last_event, auth, headers, max)
             .await
             .map_err(unaddressed)

@@ -8,6 +8,7 @@
 
 mod calls;
 mod contract;
+mod endless;
 mod lifecycle;
 mod processes;
 mod real;
