@@ -8,9 +8,13 @@ use crate::run::{Approval, Open, Run, Stage, Token};
 use crate::workflow::{Action, Limits};
 
 mod budget;
+mod ceilings;
 
 use budget::Room;
 pub use budget::bars;
+pub use ceilings::{
+    AGENT_ACTIVE_MS_MAX, AGENT_CALLS_MAX, AGENT_JOURNAL_BYTES_MAX, AGENT_STEPS_MAX, Ceilings,
+};
 
 /// What to do about a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +53,8 @@ pub struct Allowance<'a> {
     pub bytes: u64,
     /// Nodes whose next visit is being prepared already; they are passed over.
     pub preparing: &'a [NodeIx],
+    /// What the operator lets documents say of their own limits.
+    pub ceilings: &'a Ceilings,
 }
 
 /// Decides. Looks only at what is ready or open, never at the whole graph or history.
@@ -187,23 +193,38 @@ fn enter(
 
 /// The limit that stands in the way of another step.
 fn exceeded(run: &Run, allowance: &Allowance<'_>) -> Option<Failure> {
+    let own = run.graph.workflow.limits;
+    let ceiling = allowance.ceilings.over(run);
     let Limits {
         steps_max,
         active_ms_max,
         calls_max,
         bytes_max,
-    } = run.graph.workflow.limits;
+    } = ceiling.lower(&own);
+    let by = |own: u64, held: u64, name: &str| match (held < own, run.graph.workflow.cautious) {
+        (false, _) => String::new(),
+        (true, true) => {
+            format!("; for what agents bring the operator sets it (`limits.agents.{name}`)")
+        }
+        (true, false) => format!("; the operator sets it (`limits.documents.{name}`)"),
+    };
     let wants_step = !run.flow.ready.is_empty();
     let wants_call = wants_step || run.spreads.values().any(|spread| !spread.is_over());
     let message = if allowance.active_ms >= active_ms_max {
-        format!("the run has been at work for {active_ms_max} ms, its limit (maxExecutionTimeMs)")
-    } else if wants_step && u64::from(run.steps - run.items) >= steps_max {
-        format!("the run has taken {steps_max} steps, its limit (maxNodeExecutions)")
-    } else if wants_call && run.calls >= calls_max {
-        format!("the run has made {calls_max} calls, its limit (maxCalls)")
-    } else if wants_call && allowance.bytes >= bytes_max {
+        let by = by(own.active_ms_max, active_ms_max, "time");
         format!(
-            "the run's journal holds {} bytes, its limit is {bytes_max}",
+            "the run has been at work for {active_ms_max} ms, its limit (maxExecutionTimeMs){by}"
+        )
+    } else if wants_step && u64::from(run.steps - run.items) >= steps_max {
+        let by = by(own.steps_max, steps_max, "steps");
+        format!("the run has taken {steps_max} steps, its limit (maxNodeExecutions){by}")
+    } else if wants_call && run.calls >= calls_max {
+        let by = by(own.calls_max, calls_max, "calls");
+        format!("the run has made {calls_max} calls, its limit (maxCalls){by}")
+    } else if wants_call && allowance.bytes >= bytes_max {
+        let by = by(own.bytes_max, bytes_max, "journal_bytes");
+        format!(
+            "the run's journal holds {} bytes, its limit is {bytes_max}{by}",
             allowance.bytes
         )
     } else {

@@ -216,6 +216,7 @@ impl Driver {
             active_ms: self.run.active_ms(clock::now_ms()),
             bytes: self.ledger.bytes,
             preparing: &self.preparing,
+            ceilings: &self.inner.options.ceilings,
         }
     }
 

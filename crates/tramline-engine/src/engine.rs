@@ -17,6 +17,7 @@ use crate::seams::{Exchange, Observer, Store, Tools, Workflows};
 use crate::settings::{Discreet, Settings};
 use crate::shelf::Shelf;
 use crate::uses::Uses;
+use futures_util::future::BoxFuture;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -42,6 +43,7 @@ mod documents;
 mod driving;
 mod editing;
 mod expiry;
+mod family;
 mod follow;
 mod fork;
 mod guided;
@@ -65,6 +67,7 @@ pub(crate) use child::{Called, ChildCall, key as child_key};
 pub use debug::At;
 pub(crate) use documents::encode_with;
 pub use expiry::over;
+pub use family::{DESCENDANTS_MAX, RUNS_DRIVEN_MAX};
 pub use follow::Follow;
 pub use fork::{Branch, Branched, Effects};
 pub use guided::{Guide, ToolCall, Went};
@@ -100,9 +103,11 @@ pub(crate) struct Inner {
     times: expiry::Times,
     aborted_rows: runs::AbortedRows,
     counted: quota::Counted,
+    footprint: quota::Footprint,
     guided: guided::Hot,
     pub(crate) pinned: pinned::Pinned,
     warm: warm::Warm,
+    families: family::Families,
     /// Where the studio is served, if it is.
     studio: std::sync::OnceLock<String>,
 }
@@ -201,9 +206,11 @@ impl Engine {
             times: Default::default(),
             aborted_rows: Default::default(),
             counted: Default::default(),
+            footprint: Default::default(),
             guided: Default::default(),
             pinned: Default::default(),
             warm: Default::default(),
+            families: Default::default(),
             studio: Default::default(),
         }))
     }
@@ -219,6 +226,7 @@ impl Engine {
         self.is_discreet(&*start.graph.workflow)?;
         start.operator_budget = self.0.options.budget;
         self.note_ttl(start.ttl_ms).await?;
+        self.can_drive()?;
         let _room = self.room().await?;
         let at_ms = clock::now_ms();
         let chance = u128::from(clock::random()) << 64 | u128::from(clock::random());
@@ -383,11 +391,26 @@ impl Engine {
             why: why.clone(),
         };
         let last = self.say_end(id, outcome).await?;
-        // Boxed: rare, and it must not make every future larger. It has ended, whatever comes of that.
-        let children = Box::pin(self.children_before(id, last)).await;
-        self.abort_all(children.unwrap_or_default(), &by, why.as_ref())
-            .await;
+        // In a task of its own: who aborts may stop waiting, and those below must end all the same.
+        let ending = self.clone().end_children(id.clone(), last, by, why);
+        let _ = self.0.tasks.spawn(ending).await;
         Ok(())
+    }
+
+    /// Ends the runs that a run was waiting for when it ended.
+    fn end_children(
+        self,
+        id: RunId,
+        last: Seq,
+        by: Str,
+        why: Option<String>,
+    ) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            // It has ended, whatever comes of that.
+            let children = self.children_before(&id, last).await;
+            self.abort_all(children.unwrap_or_default(), &by, why.as_ref())
+                .await;
+        })
     }
 
     /// Ends runs that nobody waits for any more; one that ended meanwhile needs nothing.

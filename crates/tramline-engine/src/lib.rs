@@ -31,9 +31,10 @@ pub mod uses;
 
 pub use drive::Ended;
 pub use engine::{
-    Approvals, At, Begun, Branch, Branched, Effects, Engine, Follow, Guide, Handle, Loaded,
-    Options, Owner, PORT_BYTES_MAX, PersonNeeded, Pins, Pruned, Quota, Respondent, Retention, Said,
-    Scratch, Start, ToolCall, Unreadable, Went, in_conversation, over, stale,
+    Approvals, At, Begun, Branch, Branched, DESCENDANTS_MAX, Effects, Engine, Follow, Guide,
+    Handle, Loaded, Options, Owner, PORT_BYTES_MAX, PersonNeeded, Pins, Pruned, Quota,
+    RUNS_DRIVEN_MAX, Respondent, Retention, Said, Scratch, Start, ToolCall, Unreadable, Went,
+    in_conversation, over, stale,
 };
 pub use fault::Fault;
 pub use ledger::status;

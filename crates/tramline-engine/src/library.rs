@@ -6,6 +6,7 @@
 //! leaves the library as it was. What is saved is held in memory too: runs find workflows without
 //! waiting.
 
+mod calls;
 mod folder;
 mod held;
 mod name;
@@ -83,6 +84,14 @@ impl Library {
             return Err(Refusal::TooLarge(message));
         }
         let reading = read(&save.text, &name, save.tool.as_deref(), &save.description)?;
+        if !save.recursive {
+            // What another process has saved meanwhile counts too; where that cannot be seen, what
+            // is known here does.
+            let _ = self.refresh().await;
+            if let Some(path) = calls::path_back(&name, &reading.graph, self) {
+                return Err(Refusal::Recursive { name, path });
+            }
+        }
         let mut next = Saved {
             name: name.clone(),
             version: 1,

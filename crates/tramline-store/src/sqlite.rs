@@ -230,6 +230,16 @@ impl Store for Sqlite {
         self.desks.read(listing::usage).await
     }
 
+    async fn footprint(&self) -> Result<u64, StoreFault> {
+        self.desks.read(listing::footprint).await
+    }
+
+    async fn born(&self, at_ms: i64) -> Result<u64, StoreFault> {
+        self.desks
+            .read(move |conn| listing::born(conn, at_ms))
+            .await
+    }
+
     async fn row(&self, run: &RunId) -> Result<Option<RunRow>, StoreFault> {
         let (run, owners) = (run.clone(), Arc::clone(&self.owners));
         self.desks

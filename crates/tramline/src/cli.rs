@@ -289,6 +289,7 @@ impl Common {
             control: file.control,
             sop: file.sop,
             quota: file.quota,
+            limits: file.limits,
             retention: file.retention,
             throttle: file.throttle,
             model: file.model,

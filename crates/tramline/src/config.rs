@@ -8,9 +8,10 @@ use std::time::Duration;
 use tramline_builtin::HostPattern;
 use tramline_core::authority::AgentAnswers;
 use tramline_core::journal::Budget;
+use tramline_core::next::Ceilings;
 use tramline_core::{Map, Str, Value};
 use tramline_engine::seams::{Model, Observer};
-use tramline_engine::{Pattern, Policy, Quota, Rate, Retention};
+use tramline_engine::{DESCENDANTS_MAX, Pattern, Policy, Quota, RUNS_DRIVEN_MAX, Rate, Retention};
 use tramline_mcp::server::{Conduct, PinTerms};
 
 mod file;
@@ -62,6 +63,8 @@ pub struct Config {
     pub sop: SopConfig,
     /// How much room all runs have.
     pub quota: Quota,
+    /// What runs and documents may not exceed, whatever they say.
+    pub limits: RunLimits,
     /// Which runs that are over are kept.
     pub retention: Retention,
     /// How often tools may be called.
@@ -96,6 +99,27 @@ pub struct Approvals {
     /// Whether answers on the command line need a terminal. It is kept with the runs; where nothing
     /// is said, what was kept stays.
     pub terminal: Option<bool>,
+}
+
+/// What runs and documents may not exceed, whatever they say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunLimits {
+    /// What documents may not raise their own limits above.
+    pub ceilings: Ceilings,
+    /// How many runs one run may lead to, through the workflows that it calls.
+    pub descendants: u64,
+    /// How many runs a process drives at once.
+    pub runs_at_once: usize,
+}
+
+impl Default for RunLimits {
+    fn default() -> Self {
+        Self {
+            ceilings: Ceilings::default(),
+            descendants: DESCENDANTS_MAX,
+            runs_at_once: RUNS_DRIVEN_MAX,
+        }
+    }
 }
 
 /// How pinned procedures are held.

@@ -22,6 +22,7 @@ use tramline_telemetry::Telemetry;
 use tramline_vault::Vault;
 
 mod opening;
+mod room;
 mod telemetry;
 
 pub use opening::Opening;
@@ -319,7 +320,10 @@ pub fn open_over<'d>(
         policy: config.policy.clone(),
         approvals: approvals(config),
         budget: config.budget,
-        quota: config.quota,
+        quota: room::quota(config),
+        ceilings: config.limits.ceilings,
+        descendants_max: config.limits.descendants,
+        driven_max: config.limits.runs_at_once,
         scratch: Some(Scratch::new(|| Ok(Arc::new(Sqlite::in_memory()?)))),
         settings: Some(settings.clone()),
         embedder: embedder(config)?,

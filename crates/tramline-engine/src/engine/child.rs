@@ -21,9 +21,6 @@ use tramline_core::upstream::Upstream;
 use tramline_core::workflow::{Action, WORKFLOW_SERVER};
 use tramline_core::{Str, Value, trace};
 
-/// Deeper nesting is refused: it is a workflow that calls itself.
-const DEPTH_MAX: u32 = 16;
-
 /// What a call came to.
 pub(crate) enum Called {
     /// It ended.
@@ -61,10 +58,21 @@ impl Engine {
         let id = RunId::new(call.born_ms, spread_bits(&call.key));
         let cancel = call.cancel.clone();
         let name = call.name.clone();
+        let turn = match self.turn(&name, call.parent.depth, &cancel).await {
+            Ok(turn) => turn,
+            Err(failure) => return Called::Answer(Err(failure)),
+        };
         match self.child(&id, call).await {
             Ok(Child::Over(graph, outcome)) => answered(&graph, &id, &outcome),
-            Ok(Child::Driven(handle)) => self.see_through(&name, handle, &cancel).await,
-            Ok(Child::Elsewhere) => self.follow_child(&id, &cancel).await,
+            Ok(Child::Driven(handle)) => {
+                let called = self.see_through(&name, handle, &cancel).await;
+                drop(turn);
+                called
+            }
+            Ok(Child::Elsewhere) => {
+                drop(turn);
+                self.follow_child(&id, &cancel).await
+            }
             Err(failure) => Called::Answer(Err(failure)),
         }
     }
@@ -72,6 +80,7 @@ impl Engine {
     async fn child(&self, id: &RunId, call: ChildCall) -> Result<Child, Failure> {
         let failed = |fault: Fault| match fault {
             Fault::BadInput { .. } => Failure::new(FailureKind::BadArguments, fault.to_string()),
+            Fault::Quota(_) => Failure::new(FailureKind::Limit, fault.to_string()),
             other => Failure::new(FailureKind::Unavailable, other.to_string()),
         };
         match self.load(id).await {
@@ -100,6 +109,12 @@ impl Engine {
                 start.operator_budget = call.operator_budget;
                 start.upstream = call.upstream;
                 start.agent = call.agent;
+                if call.cancel.is_cancelled() {
+                    let message = format!("workflow `{}` was cancelled before it began", call.name);
+                    return Err(Failure::new(FailureKind::Cancelled, message));
+                }
+                self.join_family(&call.name, call.born_ms).await?;
+                let _room = self.room().await.map_err(failed)?;
                 let handle = self.begin(id.clone(), call.born_ms, start, Some(call.parent));
                 handle.map(Child::Driven).map_err(failed)
             }
@@ -108,13 +123,6 @@ impl Engine {
     }
 
     fn callable(&self, call: &ChildCall) -> Result<Callable, Failure> {
-        if call.parent.depth > DEPTH_MAX {
-            let message = format!(
-                "`{}` would be the {}th workflow inside another: does it call itself?",
-                call.name, call.parent.depth
-            );
-            return Err(Failure::new(FailureKind::Limit, message));
-        }
         self.0.workflows.find(&call.name).ok_or_else(|| {
             let names = self.0.workflows.names();
             let near = nearest(&call.name, names.iter().map(Str::as_str))
@@ -205,9 +213,14 @@ impl Engine {
     /// Ends a child that nobody wants any more, unless it is only we who stop.
     async fn give_up(&self, id: &RunId) {
         if !self.0.stop.is_cancelled() {
-            let why = Some("the run that called it does not want it any more".to_owned());
-            // It may have ended by itself in this moment; then that stands.
-            let _ = self.abort(id, "the calling run".into(), why).await;
+            let (engine, id) = (self.clone(), id.clone());
+            // In a task of its own: the caller is given little time to end, and may be dropped.
+            let ending = self.0.tasks.spawn(async move {
+                let why = Some("the run that called it does not want it any more".to_owned());
+                // It may have ended by itself in this moment; then that stands.
+                let _ = engine.abort(&id, "the calling run".into(), why).await;
+            });
+            let _ = ending.await;
         }
     }
 }

@@ -16,6 +16,11 @@ impl Engine {
         self.0.tasks.spawn(work(self.0.stop.clone()));
     }
 
+    /// Whether it stops driving.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.0.stop.is_cancelled()
+    }
+
     /// Stops driving. Runs under way are left as they are and go on when they are resumed.
     pub fn stop(&self) {
         self.0.stop.cancel();

@@ -26,6 +26,18 @@ pub struct Handle {
 }
 
 impl Handle {
+    /// A run that will be driven in a task, when that gets to it.
+    pub(crate) fn queued(
+        run: RunId,
+        drives: impl Future<Output = Result<Ended, Fault>> + Send + 'static,
+    ) -> Self {
+        Self {
+            run,
+            driving: Driving::Task(tokio::spawn(drives)),
+            live: Arc::default(),
+        }
+    }
+
     /// Waits until the answers it was begun with are durable, or tells why they came too late. The
     /// run goes on meanwhile.
     pub async fn heard(self) -> Result<Self, Fault> {

@@ -1,6 +1,6 @@
 //! What an engine may use and how far it may go.
 
-use super::{Approvals, Quota};
+use super::{Approvals, DESCENDANTS_MAX, Quota, RUNS_DRIVEN_MAX};
 use crate::policy::Policy;
 use crate::seams::{Embedder, Observer, Store, StoreFault};
 use crate::settings::Settings;
@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tramline_core::Str;
 use tramline_core::journal::Budget;
+use tramline_core::next::Ceilings;
 
 /// What the engine may use and how far it may go.
 #[derive(Clone, Debug)]
@@ -34,6 +35,12 @@ pub struct Options {
     pub budget: Option<Budget>,
     /// How much room all runs have together.
     pub quota: Quota,
+    /// What documents may not raise their own limits above.
+    pub ceilings: Ceilings,
+    /// How many runs one run may lead to, through the workflows that it calls.
+    pub descendants_max: u64,
+    /// How many runs this process drives at once before it refuses to begin others.
+    pub driven_max: usize,
     /// Who we are in the journal.
     pub name: Str,
     /// Makes a store that lives as long as it is used: what replays run in.
@@ -89,6 +96,9 @@ impl Default for Options {
             approvals: Approvals::default(),
             budget: None,
             quota: Quota::default(),
+            ceilings: Ceilings::default(),
+            descendants_max: DESCENDANTS_MAX,
+            driven_max: RUNS_DRIVEN_MAX,
             name: format!("process {}", std::process::id()).into(),
             scratch: None,
             settings: None,

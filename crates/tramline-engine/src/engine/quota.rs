@@ -20,6 +20,8 @@ pub struct Quota {
     pub runs_open_max: Option<u64>,
     /// How many bytes all journals may hold.
     pub bytes_max: Option<u64>,
+    /// How many bytes the store may take up on its disk.
+    pub disk_bytes_max: Option<u64>,
 }
 
 impl Quota {
@@ -50,6 +52,9 @@ pub(super) type Counted = Mutex<Last>;
 
 type Last = Option<(Instant, Usage)>;
 
+/// What the store took up on its disk when that was looked at last.
+pub(super) type Footprint = Mutex<Option<(Instant, u64)>>;
+
 /// Room for one run: nobody else looks for some as long as it lives.
 pub(super) struct Room<'a>(#[expect(dead_code, reason = "held")] MutexGuard<'a, Last>);
 
@@ -57,7 +62,10 @@ impl Engine {
     /// Makes room for another run, which must begin before what is given back is dropped.
     pub(super) async fn room(&self) -> Result<Option<Room<'_>>, Fault> {
         let quota = self.0.options.quota;
-        if quota == Quota::default() {
+        if let Some(most) = quota.disk_bytes_max {
+            self.disk_room(most).await?;
+        }
+        if quota.runs_open_max.is_none() && quota.bytes_max.is_none() {
             return Ok(None);
         }
         let mut counted = self.0.counted.lock().await;
@@ -78,6 +86,25 @@ impl Engine {
             usage.open += 1;
         }
         Ok(Some(Room(counted)))
+    }
+
+    /// Whether the disk has room for another run, by what is in use of the store's files.
+    async fn disk_room(&self, most: u64) -> Result<(), Fault> {
+        let mut seen = self.0.footprint.lock().await;
+        let holds = match *seen {
+            Some((_, bytes)) if bytes >= most => RECOUNT_AFTER,
+            Some(_) | None => COUNT_HOLDS,
+        };
+        if seen.is_none_or(|(at, _)| at.elapsed() >= holds) {
+            *seen = Some((Instant::now(), self.0.store.footprint().await?));
+        }
+        match *seen {
+            Some((_, bytes)) if bytes >= most => Err(Fault::Quota(format!(
+                "the data directory holds {bytes} bytes, the quota is {most} (`quota.disk_bytes`); \
+                 `tramline runs rm` removes old runs, and `retention` does so by itself"
+            ))),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// How many runs have begun here that the store does not know yet.

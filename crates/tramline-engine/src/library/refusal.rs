@@ -27,6 +27,14 @@ pub enum Refusal {
     /// It is not clear which of the document's workflows is meant.
     #[error("say which tool of the document is to be saved; it has {}", .0.join(", "))]
     Several(Vec<String>),
+    /// It calls itself, and nobody said that it may.
+    #[error("`{name}` would call itself{}; that is refused unless it is said to be meant", through(.path))]
+    Recursive {
+        /// Which name.
+        name: Str,
+        /// The workflows through which it does, in order.
+        path: Vec<Str>,
+    },
     /// Something about it is too large.
     #[error("{0}")]
     TooLarge(String),
@@ -65,6 +73,13 @@ pub enum Refusal {
 
 fn first(flaws: &[Flaw]) -> String {
     flaws.first().map_or_else(String::new, ToString::to_string)
+}
+
+fn through(path: &[Str]) -> String {
+    match path.is_empty() {
+        true => String::new(),
+        false => format!(" through {}", path.join(", ")),
+    }
 }
 
 fn meant(near: Option<&str>) -> String {

@@ -223,4 +223,6 @@ pub struct Save {
     pub operator: bool,
     /// Whether it becomes the next version of what has the name already.
     pub force: bool,
+    /// Whether it may call itself, directly or through others.
+    pub recursive: bool,
 }

@@ -23,6 +23,7 @@ fn save(name: &str, n: usize, force: bool) -> Save {
         by: "ann".into(),
         operator: false,
         force,
+        recursive: false,
     }
 }
 
@@ -152,4 +153,41 @@ async fn what_is_too_large_or_flawed_is_not_saved() {
     let told = library.save(flawed).await.unwrap_err();
     assert!(matches!(told, Refusal::Flawed(_)), "{told}");
     assert!(library.list(None).await.unwrap().is_empty());
+}
+
+/// A document whose workflow calls another by name.
+fn calls(name: &str, called: &str, recursive: bool) -> Save {
+    let text = format!(
+        "version: '1.0'\nserver: {{name: s, version: '1'}}\ntools:\n  - name: {name}\n    \
+         description: Calls.\n    inputSchema: {{type: object}}\n    nodes:\n      \
+         - {{id: entry, type: entry, next: inner}}\n      \
+         - {{id: inner, type: workflow, workflow: {called}, args: {{}}, next: exit}}\n      \
+         - {{id: exit, type: exit}}\n"
+    );
+    Save {
+        text: text.as_str().into(),
+        force: true,
+        recursive,
+        ..save(name, 1, true)
+    }
+}
+
+#[tokio::test]
+async fn what_would_call_itself_is_refused_unless_that_is_said() {
+    let library = Library::new(Arc::new(MemoryStore::new()), Arc::new(Shelf::default()));
+    let itself = library.save(calls("boom", "boom", false)).await;
+    let Err(Refusal::Recursive { path, .. }) = itself else {
+        panic!("it was saved");
+    };
+    assert!(path.is_empty());
+    library.save(calls("first", "second", false)).await.unwrap();
+    library.save(calls("second", "third", false)).await.unwrap();
+    let closes = library.save(calls("third", "first", false)).await;
+    let Err(Refusal::Recursive { path, .. }) = closes else {
+        panic!("it was saved");
+    };
+    assert_eq!(path, ["first", "second"]);
+    library.save(calls("third", "first", true)).await.unwrap();
+    // Beside a cycle, what is not in it can be saved.
+    library.save(calls("fourth", "first", false)).await.unwrap();
 }

@@ -120,6 +120,7 @@ pub(super) async fn save(
                 by: terms.by.clone().unwrap_or_else(|| "loop".into()),
                 operator: false,
                 force: false,
+                recursive: false,
             };
             let kept = engine.library().save(save).await;
             kept.map_err(|refusal| refusal.to_string())

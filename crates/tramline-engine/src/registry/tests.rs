@@ -178,6 +178,7 @@ async fn changes_are_seen() {
         by: "ann".into(),
         operator: false,
         force: false,
+        recursive: false,
     };
     engine.library().save(save).await.unwrap();
     assert_eq!(names(&engine).await, ["c:added", "workflow:add-one"]);

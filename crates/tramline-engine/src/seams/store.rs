@@ -7,6 +7,9 @@ use tramline_core::Str;
 use tramline_core::ids::{RunId, Seq};
 use tramline_core::journal::{ContentDigest, StoredDocument};
 
+/// Rows that are looked through at a time to count runs.
+const BORN_PAGE_ROWS: usize = 1_000;
+
 /// Keeps journals, and small named documents beside them. Knows nothing of what they mean.
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
@@ -48,6 +51,26 @@ pub trait Store: Send + Sync + 'static {
     /// The runs that fit the filter, newest first.
     async fn runs(&self, filter: RunFilter) -> Result<Page, StoreFault>;
 
+    /// How many runs were born in a millisecond. What a run calls is born with it, so that these are
+    /// the run, all that it led to, and the few others of that moment.
+    async fn born(&self, at_ms: i64) -> Result<u64, StoreFault> {
+        let mut filter = RunFilter {
+            after: Some(RunId::new(at_ms, u128::MAX)),
+            most: BORN_PAGE_ROWS,
+            ..RunFilter::default()
+        };
+        let (first, mut born) = (RunId::new(at_ms, 0), 0);
+        loop {
+            let page = self.runs(filter.clone()).await?;
+            let fitting = page.rows.iter().filter(|row| row.run >= first).count();
+            born += fitting as u64;
+            if !page.more || fitting < page.rows.len() {
+                return Ok(born);
+            }
+            filter.after = page.rows.last().map(|row| row.run.clone());
+        }
+    }
+
     /// One run's row.
     async fn row(&self, run: &RunId) -> Result<Option<RunRow>, StoreFault>;
 
@@ -66,6 +89,12 @@ pub trait Store: Send + Sync + 'static {
                 return Ok(usage);
             }
         }
+    }
+
+    /// How many bytes the store takes up on its disk, room that it can use again left out. Nothing
+    /// for a store that is in memory.
+    async fn footprint(&self) -> Result<u64, StoreFault> {
+        Ok(0)
     }
 
     /// Asks to be the one process that drives `run`. A claim dies with its process at once.

@@ -15,6 +15,7 @@ mod damaged;
 mod debugging;
 mod documents;
 mod expiry;
+mod families;
 mod flat;
 mod going_on;
 mod growth;

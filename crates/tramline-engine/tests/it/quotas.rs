@@ -49,6 +49,7 @@ async fn no_more_runs_are_open_than_there_is_room_for() {
     let quota = Quota {
         runs_open_max: Some(3),
         bytes_max: None,
+        ..Quota::default()
     };
     let engine = bounded(slow(), quota);
     let begin = || engine.start(Start::new(tasks(), Value::Null));
@@ -88,6 +89,7 @@ async fn no_run_begins_when_the_journals_are_full() {
     let quota = Quota {
         runs_open_max: None,
         bytes_max: Some(1),
+        ..Quota::default()
     };
     let engine = bounded(tools(), quota);
     let begin = || engine.start(Start::new(tasks(), Value::Null));

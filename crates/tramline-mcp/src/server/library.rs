@@ -138,7 +138,8 @@ pub(super) const TOOLS: &[Own] = &[
                 "name": { "type": "string", "description": "lowercase-with-hyphens, at most 50" },
                 "description": { "type": "string", "description": "What it does: it is found by this" },
                 "tool": { "type": "string", "description": "Which one, where a document has several" },
-                "force": { "type": "boolean", "default": false }
+                "force": { "type": "boolean", "default": false },
+                "allow_recursion": { "type": "boolean", "default": false, "description": "It may call itself" }
             },
             "required": ["workflow_file", "name", "description"],
             "additionalProperties": false

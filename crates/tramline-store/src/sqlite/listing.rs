@@ -55,6 +55,26 @@ pub(super) fn usage(conn: &Connection) -> Result<Usage, Trouble> {
     })
 }
 
+/// How many bytes of the file are in use; known without looking at any row.
+pub(super) fn footprint(conn: &Connection) -> Result<u64, Trouble> {
+    let bytes: i64 = conn
+        .prepare_cached(
+            "SELECT (p.page_count - f.freelist_count) * s.page_size \
+               FROM pragma_page_count p, pragma_freelist_count f, pragma_page_size s",
+        )?
+        .query_row([], |row| row.get(0))?;
+    Ok(u64::try_from(bytes).unwrap_or(0))
+}
+
+/// How many runs were born in a millisecond, by the stretch of ids that begin with it.
+pub(super) fn born(conn: &Connection, at_ms: i64) -> Result<u64, Trouble> {
+    let (first, last) = (RunId::new(at_ms, 0), RunId::new(at_ms, u128::MAX));
+    let born: i64 = conn
+        .prepare_cached("SELECT count(*) FROM runs WHERE run BETWEEN ?1 AND ?2")?
+        .query_row([first.as_str(), last.as_str()], |row| row.get(0))?;
+    Ok(u64::try_from(born).unwrap_or(0))
+}
+
 /// One run's row.
 pub(super) fn row(
     conn: &Connection,

@@ -97,6 +97,9 @@ struct Saving {
     /// Make it the next version of what has the name already
     #[arg(long)]
     force: bool,
+    /// Save it even if it calls itself, directly or through others
+    #[arg(long)]
+    allow_recursion: bool,
     #[command(flatten)]
     reach: Reach,
 }
@@ -132,6 +135,7 @@ async fn save(common: &Common, saving: Saving) -> Done {
         by: runs::myself(),
         operator: true,
         force: saving.force,
+        recursive: saving.allow_recursion,
     };
     let save = described(save).map_err(|refusal| flawed(common, &saving.file, &text, refusal))?;
     let house = crate::wire::open(&config, &[])?;
@@ -292,6 +296,7 @@ impl From<Refusal> for Stopped {
             | Refusal::Taken { .. }
             | Refusal::Flawed(_)
             | Refusal::Several(_)
+            | Refusal::Recursive { .. }
             | Refusal::TooLarge(_)
             | Refusal::NotFound { .. }
             | Refusal::NoVersion { .. } => Exit::BadInput,

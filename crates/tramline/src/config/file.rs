@@ -1,6 +1,6 @@
 //! The configuration file: what an operator says once instead of by flags, each flaw at its place.
 
-use super::{Approvals, Control, ModelConfig, SopConfig, read_bounded};
+use super::{Approvals, Control, ModelConfig, RunLimits, SopConfig, read_bounded};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tramline_builtin::HostPattern;
@@ -12,6 +12,7 @@ use tramline_core::journal::Budget;
 use tramline_core::text::{milliseconds, nearest, shown};
 use tramline_engine::{Pattern, Policy, Quota, Rate, Retention};
 
+mod limits;
 mod model;
 
 /// Larger files are refused.
@@ -21,13 +22,14 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 const DAY_MS: u64 = 86_400_000;
 
 /// The fields of the file.
-const FIELDS: [&str; 15] = [
+const FIELDS: [&str; 16] = [
     "policy",
     "approvals",
     "budget",
     "control",
     "sop",
     "quota",
+    "limits",
     "retention",
     "throttle",
     "mcp_config",
@@ -54,6 +56,8 @@ pub struct File {
     pub sop: SopConfig,
     /// How much room all runs have.
     pub quota: Quota,
+    /// What runs and documents may not exceed.
+    pub limits: RunLimits,
     /// Which runs that are over are kept.
     pub retention: Retention,
     /// How often tools may be called.
@@ -112,6 +116,7 @@ impl File {
         reader.control(root, &mut file.control);
         reader.sop(root, &mut file.sop);
         reader.quota(root, &mut file.quota);
+        reader.limits(root, &mut file.limits);
         reader.retention(root, &mut file.retention);
         reader.throttle(root, &mut file.throttle);
         let text = given(root, "mcp_config").and_then(|at| reader.text(at, "mcp_config"));
@@ -316,11 +321,13 @@ impl Reader {
     }
 
     fn quota(&mut self, root: At<'_>, quota: &mut Quota) {
-        let Some(at) = self.section(root, "quota", &["open_runs", "journal_bytes"]) else {
+        let known = ["open_runs", "journal_bytes", "disk_bytes"];
+        let Some(at) = self.section(root, "quota", &known) else {
             return;
         };
         quota.runs_open_max = self.whole(at, "open_runs", 1);
         quota.bytes_max = self.whole(at, "journal_bytes", 1);
+        quota.disk_bytes_max = self.whole(at, "disk_bytes", 1);
     }
 
     fn time(&mut self, field: At<'_>, key: &str) -> Option<Duration> {

@@ -7,6 +7,7 @@
     reason = "a test may fail loudly"
 )]
 
+mod bounds;
 mod children;
 mod cli;
 mod clients;

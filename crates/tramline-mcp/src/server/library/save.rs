@@ -39,6 +39,7 @@ async fn save(means: &Means, arguments: &Value) -> Result<CallToolResult, Wrong>
         by: means.caller().by(&means.context),
         operator: false,
         force: arguments.get("force").and_then(Value::as_bool) == Some(true),
+        recursive: arguments.get("allow_recursion").and_then(Value::as_bool) == Some(true),
     };
     let kept = means.engine.library().save(save).await.map_err(refused)?;
     let named: Str = ToolName::new(WORKFLOW_SERVER, name.to_str())
@@ -114,6 +115,9 @@ fn refused(refusal: Refusal) -> Wrong {
             wrong.suggesting(format!("set `tool` to one of {}", names.join(", ")))
         }
         Refusal::TooLarge(_) => Wrong::new("validation", message),
+        Refusal::Recursive { .. } => Wrong::new("validation", message)
+            .suggesting("a list is worked through by `batch`, without recursion")
+            .suggesting("set allow_recursion if it is meant to call itself"),
         Refusal::NotFound { .. } | Refusal::NoVersion { .. } => {
             Wrong::new("not_found", message).suggesting("workflow_list shows what is saved")
         }

@@ -21,6 +21,9 @@ pub(super) struct Importing {
     /// Make them the next versions of what has their names already
     #[arg(long)]
     force: bool,
+    /// Import those too that call themselves, directly or through others
+    #[arg(long)]
+    allow_recursion: bool,
 }
 
 pub(super) async fn export(common: &Common, folder: &Path) -> Done {
@@ -146,6 +149,7 @@ fn ready(importing: &Importing, listed: Listed) -> Result<Save, String> {
         by,
         operator,
         force: importing.force,
+        recursive: importing.allow_recursion,
     };
     described(save).map_err(|refusal| refusal.to_string())
 }
