@@ -14,6 +14,7 @@ use std::process::ExitCode;
 mod bench;
 mod counts;
 mod fuzz;
+mod limits;
 mod paths;
 mod schemas;
 mod setup;
@@ -57,6 +58,11 @@ const VERBS: &[Verb] = &[
         name: "tidy",
         help: "check the house: map, arrows, error pages, glossary, files, examples",
         run: tidy::run,
+    },
+    Verb {
+        name: "limits",
+        help: "write the table of every bound in the code to docs/limits.md",
+        run: limits::run,
     },
     Verb {
         name: "schemas",

@@ -2,7 +2,7 @@
 //!
 //! Each check gives complaints: a place and what is wrong there. All are collected.
 
-use crate::{paths, schemas, supply};
+use crate::{limits, paths, schemas, supply};
 use anyhow::{Result, bail};
 use std::path::Path;
 
@@ -63,6 +63,9 @@ fn check(root: &Path) -> Result<Found> {
     }
     for file in schemas::stale(root) {
         found.complain(file, "is stale: `cargo xtask schemas` writes it anew");
+    }
+    for (place, what) in limits::complaints(root)? {
+        found.complain(&place, what);
     }
     Ok(found)
 }

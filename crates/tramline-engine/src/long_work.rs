@@ -2,7 +2,7 @@
 //!
 //! An expression or a check of a schema may compute for seconds. On a runtime's worker that keeps
 //! every connection and timer of that worker waiting; beside the workers, as many at a time as there
-//! are cores, it keeps nobody.
+//! are cores, it delays no other task.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -75,7 +75,7 @@ impl Drop for Turn<'_> {
 pub fn long_work(work: &mut dyn FnMut()) {
     let flavor = Handle::try_current().map(|handle| handle.runtime_flavor());
     let Ok(RuntimeFlavor::MultiThread) = flavor else {
-        // Nobody else is on this thread, or nobody else can be.
+        // Outside of a runtime, or on its only thread: no other worker could take over.
         return work();
     };
     let mut in_turn = || {

@@ -15,7 +15,7 @@ use tramline_core::run::Run;
 const TAKEN_MAX: usize = 10_000;
 /// Runs that begin to go on at once: what brought a process down must not do so again at once.
 const RESUMED_AT_ONCE_MAX: usize = 32;
-/// How long a run that goes on keeps the next one waiting. Longer is one that waits itself.
+/// How long a resumed run delays the next one. One that takes longer is waiting for something.
 const RESUMED_ALONE: Duration = Duration::from_millis(250);
 
 /// What taking over came to.
@@ -32,13 +32,13 @@ enum Found {
     Resume,
     /// Its caller brings it along.
     Brought,
-    /// Its caller is over, and nobody waits for it.
+    /// Its caller is over: no run waits for it.
     Orphaned,
     NotOurs,
 }
 
 impl Engine {
-    /// Takes over every run that was under way, is driven by nobody, and is `ours` to drive: whose
+    /// Takes over every run that was under way, has no driver, and is `ours` to drive: whose
     /// servers are not known here would only fail here. Paused runs stay paused. They begin to go on
     /// a few at a time.
     pub async fn recover(&self, ours: impl Fn(&Run) -> bool) -> Result<Recovered, Fault> {
@@ -57,7 +57,7 @@ impl Engine {
                 Ok(Found::Brought | Found::NotOurs) => {}
                 Ok(Found::Orphaned) => {
                     let why = Some("the run that called it is over".to_owned());
-                    // It may have ended by itself in this moment; then that stands.
+                    // It may have ended by itself in this moment, which is as good.
                     let _ = self.abort(&run, "the calling run".into(), why).await;
                 }
                 Err(fault) => recovered.left.push((run, fault)),

@@ -379,6 +379,7 @@ fn canonical(value: &Value) -> String {
 }
 
 fn cut(text: &str) -> String {
+    /// Characters of a value that a difference shows.
     const SHOWN_CHARS_MAX: usize = 200;
     let mut shown: String = text.chars().take(SHOWN_CHARS_MAX).collect();
     if shown.len() < text.len() {

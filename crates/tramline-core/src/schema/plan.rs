@@ -34,7 +34,7 @@ const TEXT: [&str; 3] = ["format", "minLength", "maxLength"];
 /// Work for one application of a pattern that backtracks, beside its text: see
 /// [`super::BACKTRACKS_MAX`].
 const BACKTRACKING_WORK: u64 = 1_000;
-/// Bytes that a unit of a value's size stands for.
+/// Bytes of text in one unit of a value's size.
 const BYTES_USUAL: u64 = 64;
 /// States of a pattern that cost a unit of work for each byte of text.
 const STATES_PER_UNIT: u64 = 16;

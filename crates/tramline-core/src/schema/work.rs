@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 /// or so.
 pub const SCHEMA_WORK_MAX: u64 = 5_000_000;
 /// Checks of so many units are made where they are asked for: a few milliseconds. Larger ones are
-/// handed to whoever does long work.
+/// handed to the caller's function for long work.
 pub const SCHEMA_WORK_INLINE_MAX: u64 = 20_000;
 
 /// Bytes of text that are read for one unit of work.

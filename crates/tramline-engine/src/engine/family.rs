@@ -63,7 +63,7 @@ impl Families {
         if family.counted.elapsed() >= COUNT_HOLDS {
             return None;
         }
-        // The first of them is nobody's child.
+        // The first of them is no child of another.
         let is_free = family.runs <= most;
         family.runs += u64::from(is_free);
         Some(is_free)

@@ -38,6 +38,7 @@ fn head_of(byte: Option<&u8>) -> Option<Head> {
 
 /// How long a link is. One that is drawn longer than anybody wants it is cut.
 fn long(length: usize) -> u32 {
+    /// Ranks that one link spans.
     const LENGTH_MAX: u32 = 100;
     u32::try_from(length).map_or(LENGTH_MAX, |length| length.clamp(1, LENGTH_MAX))
 }

@@ -117,6 +117,7 @@ fn days_to(year: i64, month: i64, day: i64) -> i64 {
 /// Milliseconds after 1970 of a date and time whose parts may be beyond their usual range: month 13
 /// is the next January, hour 24 the next midnight. Nothing beyond [`MILLIS_MAX`].
 pub(super) fn millis_of(date: [i64; 3], time: [i64; 4]) -> Option<i64> {
+    /// The largest part of a date that is computed with: far beyond every date there is.
     const PART_MAX: i64 = 100_000_000_000;
     let [year, month, day] = date;
     let parts = date.iter().chain(&time);

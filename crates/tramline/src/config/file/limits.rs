@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn slips_are_told() {
+    fn slips_are_flaws() {
         let text =
             "limits:\n  agent: { steps: 5 }\n  documents: { time: soon }\n  runs_at_once: 0\n";
         let flaws = File::parse(text.as_bytes(), Path::new("/etc/t")).unwrap_err();
