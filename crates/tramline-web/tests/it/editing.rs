@@ -166,7 +166,7 @@ async fn the_playground_keeps_to_small_bounds() {
         ),
         ("$map([1..900000], function($v) { $v })", "L0004"),
         (
-            "$f := function($n) { $n = -1 ? 0 : $f($n + 1) }; $f(0)",
+            "($f := function($n) { $n = -1 ? 0 : $f($n + 1) }; $f(0))",
             "L000",
         ),
         // Small enough to be made, and too large to be shown.
