@@ -12,6 +12,7 @@ mod examples;
 mod files;
 mod glossary;
 mod pages;
+mod printing;
 mod shown;
 
 /// What the checks found.
@@ -57,6 +58,7 @@ fn check(root: &Path) -> Result<Found> {
     pages::check(root, &mut found)?;
     glossary::check(root, &mut found)?;
     examples::check(root, &mut found)?;
+    printing::check(root, &mut found)?;
     shown::check(root, &mut found)?;
     for wrong in supply::stale(root)? {
         found.complain("docs/supply-chain.md", wrong);

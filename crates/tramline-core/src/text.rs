@@ -1,13 +1,17 @@
 //! Small help with words: which known name was meant, how a name is shown, how long a time is.
 
+mod printable;
+
+pub use printable::{printable_json, printable_line, printable_lines};
+
 /// Names in messages are cut here, in characters: a message is read, not scrolled through.
 const NAME_CHARS_SHOWN: usize = 60;
 
-/// A name as a message shows it: cut, and with control characters escaped.
+/// A name as a message shows it: cut, and with what steers a terminal escaped.
 pub fn shown(name: &str) -> String {
     let mut cut = String::new();
     for c in name.chars().take(NAME_CHARS_SHOWN) {
-        if c.is_control() {
+        if printable::steers(c) {
             cut.extend(c.escape_default());
         } else {
             cut.push(c);

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
+use tramline_core::text::{printable_json, printable_line};
 
 use crate::Redact;
 
@@ -36,7 +37,7 @@ pub fn log_to_stderr(filter: &str, format: LogFormat) -> Result<(), String> {
         .map_err(|error| format!("`{filter}` is no filter of logs: {error}"))?;
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(Lines)
+        .with_writer(Lines(format))
         .with_ansi(false);
     let begun = match format {
         LogFormat::Text => lines.try_init(),
@@ -51,22 +52,29 @@ pub fn log_to_stderr(filter: &str, format: LogFormat) -> Result<(), String> {
 }
 
 /// Makes a writer for each line.
-struct Lines;
+struct Lines(LogFormat);
 
 impl<'a> MakeWriter<'a> for Lines {
     type Writer = Line;
 
     fn make_writer(&'a self) -> Line {
-        Line(Vec::new())
+        Line {
+            bytes: Vec::new(),
+            format: self.0,
+        }
     }
 }
 
-/// A line, written when it is whole: a secret must not be cut in two.
-struct Line(Vec<u8>);
+/// A line, written when it is whole: a secret must not be cut in two. What others say in it reaches
+/// a terminal, so it steers none and stays one line.
+struct Line {
+    bytes: Vec<u8>,
+    format: LogFormat,
+}
 
 impl Write for Line {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.extend_from_slice(bytes);
+        self.bytes.extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
@@ -78,12 +86,18 @@ impl Write for Line {
 impl Drop for Line {
     fn drop(&mut self) {
         let hide = HIDE.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let line = match hide {
-            None => std::mem::take(&mut self.0),
-            Some(hide) => hide(&String::from_utf8_lossy(&self.0)).into_bytes(),
+        let said = String::from_utf8_lossy(&self.bytes);
+        let said = match hide {
+            None => said,
+            Some(hide) => hide(&said).into(),
+        };
+        let line = said.trim_end_matches('\n');
+        let line = match self.format {
+            LogFormat::Text => printable_line(line),
+            LogFormat::Json => printable_json(line),
         };
         // Whoever does not read our log has none.
-        let _ = io::stderr().lock().write_all(&line);
+        let _ = writeln!(io::stderr().lock(), "{line}");
     }
 }
 

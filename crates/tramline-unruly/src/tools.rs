@@ -99,11 +99,38 @@ const TOOLS: [(&str, &str, Option<&str>); 23] = [
 
 /// Whether there is such a tool.
 pub(crate) fn is_known(tool: &str) -> bool {
-    tool == "late" || TOOLS.iter().any(|(name, _, _)| *name == tool)
+    tool == "late" || tool == "says" || TOOLS.iter().any(|(name, _, _)| *name == tool)
+}
+
+/// What the tool `says` says of itself and answers, where the environment has it.
+fn says() -> Option<String> {
+    std::env::var("UNRULY_SAYS").ok()
+}
+
+/// A tool with that text wherever a tool can have one.
+fn saying(text: &str) -> Value {
+    json!({
+        "name": "says",
+        "title": text,
+        "description": text,
+        "inputSchema": {
+            "type": "object",
+            "description": text,
+            "properties": {text: {"type": "string", "default": text, "enum": [text]}},
+        },
+        "outputSchema": {"type": "object", "properties": {text: {"type": "string"}}},
+        "annotations": {"title": text, "readOnlyHint": true},
+    })
 }
 
 /// The list of tools as `tools/list` gives it.
 pub(crate) fn all() -> Vec<Value> {
+    let mut all = usual();
+    all.extend(says().map(|text| saying(&text)));
+    all
+}
+
+fn usual() -> Vec<Value> {
     TOOLS
         .iter()
         .map(|(name, what, hint)| {
@@ -192,6 +219,7 @@ fn quick(call: &Call) -> Value {
         }
         "flaky" => flaky(call),
         "late" => wire::text("better late"),
+        "says" => wire::failed(says().unwrap_or_default()),
         _ => json!({
             "content": [{"type": "text", "text": call.arguments.to_string()}],
         }),

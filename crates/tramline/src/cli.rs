@@ -304,7 +304,10 @@ impl Common {
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(refused) => return refuse(refused),
+    };
     let common = cli.common;
     let json = common.json;
     let command = audited::command(&cli.verb);
@@ -331,6 +334,19 @@ pub fn main() -> ExitCode {
             exit.into()
         }
     }
+}
+
+/// Says what is wrong with the command line, which may hold names of files. Help is ours alone.
+fn refuse(refused: clap::Error) -> ExitCode {
+    if !refused.use_stderr() {
+        refused.exit();
+    }
+    // The words are shown in the middle of several lines, so they are cleaned before.
+    let words = std::env::args_os();
+    let words = words.map(|word| output::field(&word.to_string_lossy()).into_owned());
+    let refused = Cli::try_parse_from(words).err().unwrap_or(refused);
+    output::say_lines(refused.render().to_string().trim_end());
+    Exit::BadInput.into()
 }
 
 fn perform(common: Common, verb: Verb) -> Done {

@@ -14,6 +14,6 @@ pub(super) struct Completions {
 pub(super) fn main(verb: &Completions) -> Done {
     let mut script = Vec::new();
     clap_complete::generate(verb.shell, &mut Cli::command(), "tramline", &mut script);
-    super::output::text_line(String::from_utf8_lossy(&script).trim_end());
+    super::output::result(String::from_utf8_lossy(&script).trim_end());
     Ok(Exit::Done)
 }

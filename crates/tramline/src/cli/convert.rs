@@ -75,7 +75,7 @@ pub(super) fn main(verb: &Convert, json: bool) -> Done {
         return Ok(Exit::Done);
     }
     if verb.out.is_none() {
-        output::text_line(written.text.trim_end());
+        output::result(written.text.trim_end());
     }
     for what in &written.lost {
         output::say(&format!("not carried over: {what}"));

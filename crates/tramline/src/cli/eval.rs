@@ -213,7 +213,7 @@ fn right(task: &Task<'_>, value: Option<&Value>, tree: Option<&Explained>) -> Ex
         tree::draw(tree);
     }
     match value {
-        Some(value) => output::text_line(&value.to_json_pretty()),
+        Some(value) => output::json(&value.to_json_pretty()),
         None => output::say("undefined"),
     }
     Exit::Done
@@ -236,7 +236,7 @@ fn tell_wrong(task: &Task<'_>, shown: &serde_json::Value, words: &str) {
     if task.json {
         output::line(&serde_json::json!({ "error": shown }));
     } else if words.contains('\n') {
-        output::say(words);
+        output::say_lines(words);
     } else {
         output::complain(words);
     }

@@ -36,7 +36,7 @@ pub(super) fn main(verb: &Explain, json: bool) -> Done {
             Ok(Exit::Done)
         }
         Some((_, page)) => {
-            output::text_line(page.trim_end());
+            output::text_lines(page.trim_end());
             Ok(Exit::Done)
         }
         None => {

@@ -15,7 +15,7 @@ const FRAMED_BYTES_MAX: usize = 1 << 20;
 /// Shows every flaw of a document.
 pub(super) fn show(flawed: &Flawed) {
     for flaw in flawed.flaws.iter().take(SHOWN_MAX) {
-        output::say(&frame(flawed, flaw));
+        output::say_drawn(&frame(flawed, flaw));
     }
     if flawed.flaws.len() > SHOWN_MAX {
         output::say(&format!("… and {} more", flawed.flaws.len() - SHOWN_MAX));
@@ -28,26 +28,27 @@ fn frame(flawed: &Flawed, flaw: &Flaw) -> String {
         Severity::Error => Level::ERROR,
     };
     let span = span(&flawed.text, &flaw.place);
-    let mut group = level
-        .primary_title(flaw.message.as_str())
-        .id(flaw.code.as_str());
+    let message = output::field(&flaw.message);
+    let path = output::field(&flawed.path);
+    let suggestion = flaw.suggestion.as_deref().map(output::field);
+    let mut group = level.primary_title(&*message).id(flaw.code.as_str());
     let text = if flawed.text.len() <= FRAMED_BYTES_MAX {
         flawed.text.as_str()
     } else {
         ""
     };
     let mut report = if text.is_empty() {
-        let place = format!("{}:{}:{}", flawed.path, flaw.place.line, flaw.place.column);
+        let place = format!("{path}:{}:{}", flaw.place.line, flaw.place.column);
         group.element(Level::NOTE.message(place))
     } else {
         let snippet = Snippet::source(text)
-            .path(flawed.path.as_str())
+            .path(&*path)
             .annotation(AnnotationKind::Primary.span(span));
         group = group.id(flaw.code.as_str());
         group.element(snippet)
     };
-    if let Some(suggestion) = &flaw.suggestion {
-        report = report.element(Level::HELP.message(suggestion.as_str()));
+    if let Some(suggestion) = &suggestion {
+        report = report.element(Level::HELP.message(&**suggestion));
     }
     Renderer::styled()
         .decor_style(DecorStyle::Ascii)

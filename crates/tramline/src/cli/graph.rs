@@ -61,7 +61,7 @@ pub(super) fn main(verb: &Graph, json: bool) -> Done {
         }
         output::line(&said);
     } else if verb.out.is_none() {
-        output::text_line(drawn.trim_end());
+        output::result(drawn.trim_end());
     }
     Ok(Exit::Done)
 }

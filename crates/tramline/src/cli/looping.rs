@@ -139,8 +139,8 @@ fn show(response: &Response) {
         .rev()
         .find(|one| one.error.is_none());
     match (&response.summary, last) {
-        (Some(summary), _) => output::text_line(summary),
-        (None, Some(last)) => output::text_line(&last.output.to_json_pretty()),
+        (Some(summary), _) => output::result(summary),
+        (None, Some(last)) => output::json(&last.output.to_json_pretty()),
         (None, None) => {}
     }
 }

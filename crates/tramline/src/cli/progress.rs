@@ -1,10 +1,8 @@
 //! A run as it happens: a tree of steps with times on a terminal, plain lines when piped.
 
-use super::output::{say, span};
-use anstyle::{AnsiColor, Style};
+use super::output::{self, Paint, say, span};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::HashMap;
-use std::io::IsTerminal;
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_core::authority::AnswerChannel;
@@ -36,14 +34,14 @@ struct Open {
     bar: Option<ProgressBar>,
 }
 
-const OK: Style = AnsiColor::Green.on_default();
-const BAD: Style = AnsiColor::Red.on_default();
-const ASK: Style = AnsiColor::Yellow.on_default();
-const DIM: Style = Style::new().dimmed();
+const OK: Paint = Paint::Good;
+const BAD: Paint = Paint::Bad;
+const ASK: Paint = Paint::Ask;
+const DIM: Paint = Paint::Dim;
 
 impl Progress {
     pub(super) fn new(graph: Arc<Graph>, run: RunId) -> Self {
-        let bars = std::io::stderr().is_terminal().then(MultiProgress::new);
+        let bars = output::is_said_to_terminal().then(MultiProgress::new);
         Self {
             bars,
             calls: false,
@@ -207,11 +205,9 @@ impl Progress {
             } else {
                 String::new()
             };
-            bar.set_message(format!(
-                "{}  {}{again}",
-                self.graph.node(node).id,
-                self.what(node)
-            ));
+            let (id, what) = (&self.graph.node(node).id, self.what(node));
+            let message = format!("{id}  {what}{again}");
+            bar.set_message(output::field(&message).into_owned());
             bar.enable_steady_tick(Duration::from_millis(100));
             bar
         });

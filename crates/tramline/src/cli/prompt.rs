@@ -32,7 +32,7 @@ impl Terminal for Console {
 
     fn read(&mut self, prompt: &str, initial: &str) -> Option<String> {
         let mut editor = DefaultEditor::new().ok()?;
-        match editor.readline_with_initial(prompt, (initial, "")) {
+        match editor.readline_with_initial(&*output::field(prompt), (initial, "")) {
             Ok(line) => Some(line),
             Err(ReadlineError::Interrupted | ReadlineError::Eof) | Err(_) => None,
         }
@@ -41,7 +41,7 @@ impl Terminal for Console {
 
 /// Whether there is a person at a terminal who can be asked.
 pub(super) fn is_possible() -> bool {
-    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+    std::io::stdin().is_terminal() && output::is_said_to_terminal()
 }
 
 /// Asks about the first call that waits, and goes on with the answer. Nothing if the person leaves
@@ -141,7 +141,7 @@ fn edited(terminal: &mut dyn Terminal, pause: &Pause) -> Option<Answer> {
         Value::Null => Map::new().into(),
         other => other.clone(),
     };
-    let line = terminal.read("arguments: ", &before.to_json())?;
+    let line = terminal.read("arguments: ", &output::json_field(&before.to_json()))?;
     match Value::from_json(line.trim()) {
         Ok(arguments) => Some(Answer::ProceedWith { arguments }),
         Err(error) => {

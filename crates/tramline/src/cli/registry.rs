@@ -171,7 +171,7 @@ async fn show(common: &Common, house: &House, names: &[String]) -> Done {
         return Ok(Exit::Done);
     }
     for told in shown {
-        output::text_line(&serde_json::to_string_pretty(&told).unwrap_or_default());
+        output::json(&serde_json::to_string_pretty(&told).unwrap_or_default());
     }
     Ok(Exit::Done)
 }

@@ -1,16 +1,15 @@
 //! How two runs differ, for people: which steps are alike, which changed and where.
 
-use super::output::{brief, text_line};
-use anstyle::{AnsiColor, Style};
+use super::output::{Paint, brief, text_line};
 use tramline_core::Value;
 use tramline_core::compare::{Comparison, Difference, Place};
 use tramline_core::trace::Trace;
 
 /// Values longer than this are cut unless asked for whole.
 const VALUE_CHARS_MAX: usize = 100;
-const FIRST: Style = AnsiColor::Red.on_default();
-const SECOND: Style = AnsiColor::Green.on_default();
-const CHANGED: Style = AnsiColor::Yellow.on_default();
+const FIRST: Paint = Paint::Bad;
+const SECOND: Paint = Paint::Good;
+const CHANGED: Paint = Paint::Ask;
 
 /// How many characters of a value are shown.
 pub(super) fn chars_max(full: bool) -> usize {

@@ -288,8 +288,8 @@ fn tell_outcome(graph: &Graph, outcome: &Outcome) {
     match outcome {
         Outcome::Completed {
             result: Value::String(text),
-        } => output::text_line(text),
-        Outcome::Completed { result } => output::text_line(&result.to_json_pretty()),
+        } => output::result(text),
+        Outcome::Completed { result } => output::json(&result.to_json_pretty()),
         Outcome::Failed { failure, node } => {
             let at = node.map_or_else(String::new, |at| format!(" at `{}`", graph.node(at).id));
             let code = failure.kind.code();

@@ -2,7 +2,6 @@
 
 use super::serve::{self, Place, Serve};
 use super::{Common, Done, Reach, output};
-use std::io::IsTerminal;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -72,7 +71,7 @@ fn is_looked_at() -> bool {
     let has = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let desktop =
         cfg!(any(target_os = "macos", windows)) || has("DISPLAY") || has("WAYLAND_DISPLAY");
-    desktop && !has("SSH_CONNECTION") && std::io::stdout().is_terminal()
+    desktop && !has("SSH_CONNECTION") && output::is_terminal()
 }
 
 /// Opens a page in the browser. Where that fails, the address is on the terminal.

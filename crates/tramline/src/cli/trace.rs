@@ -54,7 +54,7 @@ pub(super) async fn main(common: Common, verb: Tracing) -> Done {
         if common.json {
             output::line(&trace);
         } else {
-            output::text_line(&serde_json::to_string_pretty(&trace).unwrap_or_default());
+            output::json(&serde_json::to_string_pretty(&trace).unwrap_or_default());
         }
         return Ok(Exit::Done);
     };

@@ -37,4 +37,5 @@ mod stored;
 mod studio;
 mod support;
 mod telemetry;
+mod terminal;
 mod unruly;

@@ -1,6 +1,6 @@
 //! Where the debugger's commands come from: a prompt on a terminal, or lines that are piped in.
 
-use super::super::{Stopped, ending};
+use super::super::{Stopped, ending, output};
 use super::command::WORDS;
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
@@ -71,7 +71,7 @@ impl Lines {
                     return Ok(Line::End);
                 };
                 let typed = tokio::task::spawn_blocking(move || {
-                    let line = away.readline(&prompt);
+                    let line = away.readline(&*output::field(&prompt));
                     if let Ok(line) = &line {
                         let _ = away.add_history_entry(line.trim());
                     }
@@ -137,7 +137,9 @@ impl Words {
             let names = WORDS.iter().map(|word| word.name);
             names.filter(fits).map(str::to_owned).collect()
         } else {
+            // The editor prints what it offers as it is.
             let names = self.nodes.iter().map(String::as_str);
+            let names = names.filter(|name| *output::field(name) == **name);
             names.filter(fits).map(str::to_owned).collect()
         };
         (start, found)

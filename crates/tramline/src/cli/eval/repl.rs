@@ -20,7 +20,7 @@ pub(super) fn main(common: &Common, verb: &Eval, mut over: Over) -> Done {
         .join("eval-history");
     // There is none before the first time.
     let _ = editor.load_history(&history);
-    output::say(HELP);
+    output::say_lines(HELP);
     let (mut logic, mut explain) = (verb.logic, verb.explain);
     loop {
         let line = match editor.readline(if logic { "rule> " } else { "jsonata> " }) {
@@ -35,7 +35,7 @@ pub(super) fn main(common: &Common, verb: &Eval, mut over: Over) -> Done {
             ("", _) => {}
             (".explain", _) => explain = !explain,
             (".logic", _) => logic = !logic,
-            (".help", _) => output::say(HELP),
+            (".help", _) => output::say_lines(HELP),
             (".input", given) => match input::whole(given) {
                 Ok(given) => over = Over::Value(given),
                 Err(stopped) => output::complain(&stopped.message),

@@ -78,7 +78,7 @@ fn told(common: &Common, run: &str, result: &Value) {
         }));
         return;
     }
-    output::text_line(&result.to_json_pretty());
+    output::json(&result.to_json_pretty());
     for path in &paths {
         let example = path
             .example

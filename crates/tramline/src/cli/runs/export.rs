@@ -21,7 +21,7 @@ pub(super) async fn main(common: Common, verb: Export) -> Done {
     let (file, unreadable) = house.engine.export_readable(&verb.run).await?;
     let text = String::from_utf8_lossy(&file).into_owned();
     let Some(path) = verb.out else {
-        output::text_line(&text);
+        output::json(&text);
         return Ok(Exit::Done);
     };
     output::write_file(&path, &(text + "\n"))?;

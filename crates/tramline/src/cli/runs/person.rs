@@ -2,7 +2,7 @@
 
 use super::super::{Stopped, output};
 use super::myself;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use tramline_core::authority::AnswerChannel;
 use tramline_engine::{Engine, Respondent};
 
@@ -24,8 +24,8 @@ pub(in crate::cli) async fn person(engine: &Engine, question: &str) -> Result<Re
 }
 
 fn confirm(question: &str) -> Result<(), Stopped> {
-    let (mut input, mut out) = (std::io::stdin().lock(), std::io::stdout());
-    if !input.is_terminal() || !out.is_terminal() {
+    let mut input = std::io::stdin().lock();
+    if !input.is_terminal() || !output::is_terminal() {
         return Err(Stopped::bad(
             "the operator wants answers from a person at a terminal (`approvals.terminal: true`); \
              run this command in a terminal, without pipes",
@@ -33,8 +33,7 @@ fn confirm(question: &str) -> Result<(), Stopped> {
     }
     output::text_line(question);
     let cannot = |error: std::io::Error| Stopped::bad(format!("the terminal fails: {error}"));
-    write!(out, "Type `{WORD}` to give your answer: ").map_err(cannot)?;
-    out.flush().map_err(cannot)?;
+    output::ask(&format!("Type `{WORD}` to give your answer: ")).map_err(cannot)?;
     let mut typed = String::new();
     std::io::BufRead::read_line(&mut input, &mut typed).map_err(cannot)?;
     match typed.trim() == WORD {

@@ -53,7 +53,7 @@ pub(super) async fn main(common: &Common, verb: &Audit) -> Done {
             verdicts.iter().for_each(show);
         }
         for picture in &pictures {
-            output::text_line(picture.trim_end());
+            output::result(picture.trim_end());
         }
         say(&sums);
     }

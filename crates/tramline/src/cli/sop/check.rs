@@ -49,7 +49,7 @@ pub(super) fn main(verb: &Check, json: bool) -> Done {
     } else {
         frames::show(&flawed);
         if let Some(picture) = picture {
-            output::text_line(picture.trim_end());
+            output::result(picture.trim_end());
         }
         let size = read.as_ref().map_or_else(String::new, |read| {
             format!(

@@ -89,7 +89,7 @@ fn show(found: &coverage::Coverage, procedure: &Procedure, drawn: bool) {
     let sop = &procedure.sop;
     let (nodes, edges) = found.covered();
     if let Some(picture) = found.picture(procedure).filter(|_| drawn) {
-        output::text_line(picture.trim_end());
+        output::result(picture.trim_end());
     } else {
         for (at, count) in found.nodes.iter().enumerate() {
             let stopped = match found.dropped[at] {

@@ -38,7 +38,7 @@ pub(super) fn main(verb: &Walk, json: bool) -> Done {
     };
     let input = std::io::stdin();
     if input.is_terminal() && !json {
-        output::say(HELP);
+        output::say_lines(HELP);
     }
     session.next(&Ask::default());
     for line in input.lock().lines() {
@@ -46,7 +46,7 @@ pub(super) fn main(verb: &Walk, json: bool) -> Done {
         match line.trim() {
             "" => {}
             "quit" | "q" | "exit" => break,
-            "help" | "?" => output::say(HELP),
+            "help" | "?" => output::say_lines(HELP),
             "next" | "n" => session.next(&Ask::default()),
             other => session.word(other),
         }
@@ -86,7 +86,7 @@ impl Session {
         if !nodes.is_empty() || number == 0 {
             let nodes = nodes.iter();
             let nodes = nodes.map(|at| (sop.nodes[at.node.at()].id.as_str(), "#cfc"));
-            output::text_line(coloured(sop, nodes).trim_end());
+            output::result(coloured(sop, nodes).trim_end());
         }
     }
 

@@ -1,0 +1,70 @@
+//! The product prints in one place, which makes foreign text harmless for terminals first.
+
+use super::Found;
+use crate::paths;
+use anyhow::Result;
+use std::path::Path;
+
+/// Where it prints: the command line's one place, and log lines.
+const PLACES: [&str; 3] = [
+    "crates/tramline/src/cli/output.rs",
+    "crates/tramline/src/cli/output/",
+    "crates/tramline-telemetry/src/logs.rs",
+];
+/// Crates that are never shipped.
+const OTHERS: [&str; 2] = ["crates/tramline-bench/", "crates/tramline-unruly/"];
+/// What prints.
+const PRINTS: [&str; 9] = [
+    "io::stdout(",
+    "io::stderr(",
+    "anstream::",
+    "anstyle::",
+    "println!(",
+    "print!(",
+    "eprintln!(",
+    "eprint!(",
+    "dbg!(",
+];
+
+pub(super) fn check(root: &Path, found: &mut Found) -> Result<()> {
+    for path in paths::files(&root.join("crates"), "rs")? {
+        let place = paths::relative(root, &path);
+        let shipped =
+            place.contains("/src/") && !OTHERS.iter().any(|other| place.starts_with(other));
+        if !shipped || PLACES.iter().any(|own| place.starts_with(own)) {
+            continue;
+        }
+        for (number, line) in (1..).zip(paths::read(&path)?.lines()) {
+            if let Some(print) = prints(line) {
+                let says = format!("`{print}` prints past crates/tramline/src/cli/output.rs");
+                found.complain(&format!("{place}:{number}"), says);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What of a line prints.
+fn prints(line: &str) -> Option<&'static str> {
+    let code = line.trim_start();
+    if code.starts_with("//") {
+        return None;
+    }
+    PRINTS.into_iter().find(|print| code.contains(print))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::prints;
+
+    #[test]
+    fn printing_is_found_and_talk_of_it_is_not() {
+        assert_eq!(
+            prints("    let out = std::io::stdout().lock();"),
+            Some("io::stdout(")
+        );
+        assert_eq!(prints("println!(\"{x}\");"), Some("println!("));
+        assert_eq!(prints("// println!(\"{x}\");"), None);
+        assert_eq!(prints("let stderr = server.stderr();"), None);
+    }
+}
