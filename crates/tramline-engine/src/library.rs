@@ -19,7 +19,7 @@ pub use folder::{Index, Listed};
 pub use name::{BadName, NAME_CHARS_MAX, Name};
 pub use refusal::Refusal;
 pub(crate) use saved::as_tool;
-pub use saved::{Reading, Save, Saved, TEXT_BYTES_MAX, read};
+pub use saved::{Reading, Save, Saved, Saver, TEXT_BYTES_MAX, read};
 
 use crate::clock;
 use crate::seams::{Callable, Store, StoreFault, Tool, Workflows};
@@ -76,7 +76,7 @@ impl Library {
     }
 
     /// Saves a workflow. What has the name already stays, unless it is the same or `force` makes
-    /// this its next version.
+    /// this its next version. Only who saved it and the operator can do that.
     pub async fn save(&self, save: Save) -> Result<Kept, Refusal> {
         let name = save.name.to_str();
         if save.description.chars().count() > DESCRIPTION_CHARS_MAX {
@@ -100,6 +100,7 @@ impl Library {
             tool: save.tool,
             by: save.by,
             operator: save.operator,
+            owner: save.saver.owner(),
             at_ms: clock::now_ms(),
             text: save.text,
         };
@@ -116,6 +117,10 @@ impl Library {
                 Some(before) if before.same(&next) && (before.operator || !next.operator) => {
                     let saved = self.hold(before);
                     return Ok(Kept { saved, new: false });
+                }
+                Some(before) if !before.is_replaceable_by(&save.saver) => {
+                    let Saved { name, by, .. } = before;
+                    return Err(Refusal::NotYours { name, by });
                 }
                 Some(before) if !save.force && !before.same(&next) => {
                     let Saved { name, version, .. } = before;

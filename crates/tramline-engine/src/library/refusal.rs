@@ -21,6 +21,16 @@ pub enum Refusal {
         /// Its latest version.
         version: u64,
     },
+    /// Somebody else has saved it.
+    #[error(
+        "`{name}` was saved by {by}, and only they and the operator can replace it; save yours under another name"
+    )]
+    NotYours {
+        /// Which name.
+        name: Str,
+        /// By whom it was saved.
+        by: Str,
+    },
     /// The document cannot be used.
     #[error("the workflow has {} flaws: {}", .0.len(), first(.0))]
     Flawed(Vec<Flaw>),

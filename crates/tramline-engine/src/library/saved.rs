@@ -35,6 +35,9 @@ pub struct Saved {
     /// Whether the operator saved it. What an agent saved asks before destructive calls.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub operator: bool,
+    /// The named caller who saved it; nothing for the operator and for callers without names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Str>,
     /// When, in milliseconds since 1970.
     pub at_ms: i64,
     /// The document.
@@ -48,6 +51,18 @@ impl Saved {
             && self.description == other.description
             && self.tool == other.tool
             && self.name == other.name
+    }
+
+    /// Whether somebody may replace it: who saved it, and the operator.
+    pub(super) fn is_replaceable_by(&self, saver: &Saver) -> bool {
+        match (saver, &self.owner) {
+            (Saver::Operator, _) => true,
+            (Saver::Caller(_), _) if self.operator => false,
+            (Saver::Caller(caller), Some(owner)) => caller.as_ref() == Some(owner),
+            (Saver::Caller(None), None) => true,
+            // Earlier versions kept the name of a caller in `by` alone.
+            (Saver::Caller(Some(caller)), None) => self.by == *caller,
+        }
     }
 
     /// What a file of it is called.
@@ -221,8 +236,28 @@ pub struct Save {
     pub by: Str,
     /// Whether the operator saves it, and no agent.
     pub operator: bool,
+    /// On whose behalf: who may replace what has the name already.
+    pub saver: Saver,
     /// Whether it becomes the next version of what has the name already.
     pub force: bool,
     /// Whether it may call itself, directly or through others.
     pub recursive: bool,
+}
+
+/// On whose behalf a workflow is saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Saver {
+    /// The operator, who may replace everything.
+    Operator,
+    /// A caller with this name, or without one.
+    Caller(Option<Str>),
+}
+
+impl Saver {
+    pub(super) fn owner(&self) -> Option<Str> {
+        match self {
+            Self::Operator => None,
+            Self::Caller(name) => name.clone(),
+        }
+    }
 }

@@ -22,9 +22,108 @@ fn save(name: &str, n: usize, force: bool) -> Save {
         description: "gives back what it is given".into(),
         by: "ann".into(),
         operator: false,
+        saver: Saver::Caller(None),
         force,
         recursive: false,
     }
+}
+
+fn of(caller: Option<&str>, mut save: Save) -> Save {
+    save.by = caller.unwrap_or("agent").into();
+    save.saver = Saver::Caller(caller.map(Str::from));
+    save
+}
+
+#[tokio::test]
+async fn only_who_saved_a_workflow_and_the_operator_replace_it() {
+    let store = MemoryStore::new();
+    let library = library(&store);
+    let (ann, bob, unnamed) = (Some("ann"), Some("bob"), None);
+    library
+        .save(of(ann, save("shared", 1, false)))
+        .await
+        .unwrap();
+    for other in [bob, unnamed] {
+        for force in [true, false] {
+            let refused = library.save(of(other, save("shared", 2, force))).await;
+            let refused = refused.unwrap_err();
+            assert!(matches!(refused, Refusal::NotYours { .. }), "{refused}");
+            assert!(
+                refused.to_string().contains("under another name"),
+                "{refused}"
+            );
+        }
+        // The same is no change, and no change of hands.
+        let same = library
+            .save(of(other, save("shared", 1, true)))
+            .await
+            .unwrap();
+        assert_eq!((same.new, same.saved.owner.as_deref()), (false, ann));
+    }
+    let own = library
+        .save(of(ann, save("shared", 2, true)))
+        .await
+        .unwrap();
+    assert_eq!(own.saved.version, 2);
+    // The operator may, and then nobody else.
+    let operators = Save {
+        operator: true,
+        saver: Saver::Operator,
+        ..save("shared", 3, true)
+    };
+    assert_eq!(library.save(operators).await.unwrap().saved.version, 3);
+    for caller in [ann, bob, unnamed] {
+        assert!(
+            library
+                .save(of(caller, save("shared", 4, true)))
+                .await
+                .is_err()
+        );
+    }
+    // What a caller without a name saved is no named caller's.
+    library
+        .save(of(unnamed, save("common", 1, false)))
+        .await
+        .unwrap();
+    assert!(
+        library
+            .save(of(bob, save("common", 2, true)))
+            .await
+            .is_err()
+    );
+    assert!(
+        library
+            .save(of(unnamed, save("common", 2, true)))
+            .await
+            .is_ok()
+    );
+}
+
+#[tokio::test]
+async fn what_earlier_versions_saved_is_replaced_by_the_same_name() {
+    let store = MemoryStore::new();
+    let library = library(&store);
+    library
+        .save(of(Some("ann"), save("old", 1, false)))
+        .await
+        .unwrap();
+    let body = store.get(KIND, "old").await.unwrap().unwrap();
+    let body = String::from_utf8(body)
+        .unwrap()
+        .replace(r#""owner":"ann","#, "");
+    assert!(!body.contains("owner"), "{body}");
+    store.put(KIND, "old", body.into_bytes()).await.unwrap();
+    assert!(
+        library
+            .save(of(Some("bob"), save("old", 2, true)))
+            .await
+            .is_err()
+    );
+    let own = library
+        .save(of(Some("ann"), save("old", 2, true)))
+        .await
+        .unwrap();
+    assert_eq!(own.saved.owner.as_deref(), Some("ann"));
 }
 
 fn library(store: &MemoryStore) -> Library {

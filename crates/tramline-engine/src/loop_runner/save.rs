@@ -10,7 +10,7 @@ use super::perform::is_summary;
 use super::response::StepResult;
 use crate::engine::Engine;
 use crate::fault::Fault;
-use crate::library::{DESCRIPTION_CHARS_MAX, Name, Refusal, Save};
+use crate::library::{DESCRIPTION_CHARS_MAX, Name, Refusal, Save, Saver};
 use std::collections::BTreeSet;
 use tramline_core::formats::tool_plan::{Plan, Planned};
 use tramline_core::ids::ToolName;
@@ -119,6 +119,7 @@ pub(super) async fn save(
                     .into(),
                 by: terms.by.clone().unwrap_or_else(|| "loop".into()),
                 operator: false,
+                saver: Saver::Caller(terms.owner.clone()),
                 force: false,
                 recursive: false,
             };

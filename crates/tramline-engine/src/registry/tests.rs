@@ -1,7 +1,7 @@
 //! The registry over servers that are started, changed and taken away.
 
 use crate::engine::{Engine, Options};
-use crate::library::{Name, Save};
+use crate::library::{Name, Save, Saver};
 use crate::policy::{Pattern, Policy};
 use crate::registry::Untried;
 use crate::seams::{Call, Exchange, Hints, Listed, Listing, Source, Store as _, Tool, Tools};
@@ -177,6 +177,7 @@ async fn changes_are_seen() {
         description: "adds one".into(),
         by: "ann".into(),
         operator: false,
+        saver: Saver::Operator,
         force: false,
         recursive: false,
     };

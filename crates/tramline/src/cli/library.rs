@@ -13,7 +13,7 @@ use tramline_core::Str;
 use tramline_core::ids::ToolName;
 use tramline_core::workflow::WORKFLOW_SERVER;
 use tramline_engine::clock;
-use tramline_engine::library::{Name, Refusal, Save, Saved};
+use tramline_engine::library::{Name, Refusal, Save, Saved, Saver};
 
 mod folder;
 
@@ -134,6 +134,7 @@ async fn save(common: &Common, saving: Saving) -> Done {
         tool: saving.tool.map(Into::into),
         by: runs::myself(),
         operator: true,
+        saver: Saver::Operator,
         force: saving.force,
         recursive: saving.allow_recursion,
     };
@@ -207,7 +208,7 @@ async fn show(common: &Common, name: &str, version: Option<u64>) -> Done {
         told["text"] = json!(saved.text);
         output::line(&told);
     } else {
-        output::text_line(saved.text.trim_end());
+        output::result(saved.text.trim_end());
     }
     Ok(Exit::Done)
 }
@@ -294,6 +295,7 @@ impl From<Refusal> for Stopped {
         let exit = match &refusal {
             Refusal::Name(_)
             | Refusal::Taken { .. }
+            | Refusal::NotYours { .. }
             | Refusal::Flawed(_)
             | Refusal::Several(_)
             | Refusal::Recursive { .. }

@@ -8,7 +8,7 @@ use rmcp::model::CallToolResult;
 use tramline_core::ids::ToolName;
 use tramline_core::workflow::WORKFLOW_SERVER;
 use tramline_core::{Map, Str, Value};
-use tramline_engine::library::{Name, Refusal, Save, Saved};
+use tramline_engine::library::{Name, Refusal, Save, Saved, Saver};
 
 pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResult {
     made(save(&means, &arguments).await)
@@ -38,6 +38,7 @@ async fn save(means: &Means, arguments: &Value) -> Result<CallToolResult, Wrong>
         description: description.into(),
         by: means.caller().by(&means.context),
         operator: false,
+        saver: Saver::Caller(means.caller().name.clone()),
         force: arguments.get("force").and_then(Value::as_bool) == Some(true),
         recursive: arguments.get("allow_recursion").and_then(Value::as_bool) == Some(true),
     };
@@ -108,6 +109,11 @@ fn refused(refusal: Refusal) -> Wrong {
                     version + 1
                 ))
                 .suggesting("save it under another name")
+        }
+        Refusal::NotYours { name, .. } => {
+            let mut wrong = Wrong::new("forbidden", message);
+            wrong.details = Value::object([("name", name.into())]);
+            wrong.suggesting("save it under another name")
         }
         Refusal::Flawed(flaws) => unusable(&flaws),
         Refusal::Several(names) => {

@@ -6,7 +6,7 @@ use crate::config::{read_bounded, read_document};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use tramline_core::Str;
-use tramline_engine::library::{Index, Listed, Name, Refusal, Save};
+use tramline_engine::library::{Index, Listed, Name, Refusal, Save, Saver};
 
 /// A larger index is none.
 const INDEX_BYTES_MAX: u64 = 32 << 20;
@@ -148,6 +148,7 @@ fn ready(importing: &Importing, listed: Listed) -> Result<Save, String> {
         description: listed.description,
         by,
         operator,
+        saver: Saver::Operator,
         force: importing.force,
         recursive: importing.allow_recursion,
     };
