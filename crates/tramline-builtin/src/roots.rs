@@ -7,6 +7,9 @@ use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use tramline_core::failure::{Failure, FailureKind};
 
+/// A longer path is not told in a failure, in characters.
+const PATH_CHARS_SHOWN: usize = 200;
+
 /// Longer paths are refused: no file system here takes them.
 const PATH_BYTES_MAX: usize = 4096;
 
@@ -115,7 +118,11 @@ impl Roots {
             .iter()
             .map(|root| root.named.display().to_string())
             .collect();
-        let shown: String = path.chars().take(200).collect();
+        // Never a part of it: it may hold a secret, and half of one is not known again.
+        let shown = match path.chars().count() {
+            ..=PATH_CHARS_SHOWN => path.to_owned(),
+            count => format!("(a path of {count} characters)"),
+        };
         let allowed = match roots.as_slice() {
             [] => "no root is allowed: give one with --root".to_owned(),
             roots => format!("allowed: {}; --root allows another", roots.join(", ")),

@@ -18,6 +18,9 @@ use tramline_core::{Map, Value};
 use tramline_engine::seams::{Hints, Tool};
 use tramline_process::{ProcessTree, TreeCommand};
 
+/// So much of the last line of what a command complains is told in its failure, in characters.
+const SAID_CHARS_MAX: usize = 300;
+
 /// What a command prints on one of its outputs at most, in bytes: it goes into the journal.
 const OUTPUT_BYTES_MAX: u64 = 4 << 20;
 /// Longer commands are refused, in bytes.
@@ -204,6 +207,15 @@ async fn bounded(pipe: Option<impl AsyncRead + Unpin>, name: &str) -> Result<Vec
     Ok(bytes)
 }
 
+/// The beginning of a long line, to the end of a word: half a secret is not known for one.
+fn cut(line: &str) -> &str {
+    let Some((end, _)) = line.char_indices().nth(SAID_CHARS_MAX) else {
+        return line;
+    };
+    let words = line[..end].rfind(char::is_whitespace).unwrap_or(0);
+    line[..words].trim_end()
+}
+
 fn told(order: &Order<'_>, printed: Printed) -> Result<Value, Failure> {
     use std::os::unix::process::ExitStatusExt as _;
     let status = printed.status;
@@ -220,7 +232,7 @@ fn told(order: &Order<'_>, printed: Printed) -> Result<Value, Failure> {
     }
     let stderr = String::from_utf8_lossy(&printed.stderr).into_owned();
     let last = stderr.trim_end().lines().last().unwrap_or_default();
-    let said: String = last.chars().take(300).collect();
+    let said = cut(last).to_owned();
     let mut map = Map::new();
     let parsed = stdout.trim_start().starts_with(['{', '[']);
     if let Some(json) = parsed.then(|| Value::from_json(&stdout).ok()).flatten() {

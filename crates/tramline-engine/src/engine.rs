@@ -188,6 +188,7 @@ impl Engine {
             Arc::clone(&library),
             uses,
             options.embedder.clone(),
+            options.settings.clone(),
         );
         Self(Arc::new(Inner {
             learnt: Learnt::new(Arc::clone(&store), options.learn),
@@ -223,7 +224,7 @@ impl Engine {
             // A journal outlives what is learnt from it, and needs no more than that.
             start.intent = intent.as_str().map(|intent| keepable(intent).into());
         }
-        self.is_discreet(&*start.graph.workflow)?;
+        self.is_discreet(&start.graph.workflow)?;
         start.operator_budget = self.0.options.budget;
         self.note_ttl(start.ttl_ms).await?;
         self.can_drive()?;

@@ -23,6 +23,7 @@ pub use trial::{Trial, Untried};
 use crate::library::{Library, as_tool};
 use crate::planner::Found;
 use crate::seams::{Embedder, Listed, Source, Store, StoreFault, Tool, Tools, Workflows as _};
+use crate::settings::Settings;
 use crate::uses::Uses;
 use futures_util::StreamExt as _;
 use futures_util::stream;
@@ -52,6 +53,7 @@ pub struct Registry {
     tools: Arc<dyn Tools>,
     library: Arc<Library>,
     uses: Arc<Uses>,
+    settings: Option<Settings>,
     held: Lock<Held>,
     seeker: Seeker,
     /// One reading at a time: many would only ask the same servers again.
@@ -96,8 +98,10 @@ impl Registry {
         library: Arc<Library>,
         uses: Arc<Uses>,
         embedder: Option<Arc<dyn Embedder>>,
+        settings: Option<Settings>,
     ) -> Self {
         Self {
+            settings,
             seeker: Seeker::new(Arc::clone(&store), embedder),
             store,
             tools,
@@ -297,14 +301,35 @@ impl Registry {
         if !self.held().looked.insert((source.server.clone(), print)) {
             return Ok(());
         }
-        if let Some(shelf) = kept::get(&*self.store, &source.server).await?
-            && shelf.print == source.print
-        {
+        let Some(shelf) = kept::get(&*self.store, &source.server).await? else {
+            return Ok(());
+        };
+        let shelf = self.without_secrets(&source.server, shelf).await;
+        if shelf.print == source.print {
             let mut held = self.held();
             held.generation += 1;
             held.servers.insert(source.server.clone(), shelf);
         }
         Ok(())
+    }
+
+    /// What was kept, without secrets: an earlier version may have kept them, or they were none yet.
+    async fn without_secrets(&self, server: &str, shelf: Shelf) -> Shelf {
+        let Some(settings) = &self.settings else {
+            return shelf;
+        };
+        // Where they cannot be read now, calls fail and say so.
+        let _ = settings.refresh().await;
+        let redact = |tool: &Arc<Tool>| Some(Arc::new(settings.redact_tool((**tool).clone())?));
+        let clean = Shelf {
+            print: shelf.print.clone(),
+            tools: Arc::new(shelf.tools.iter().filter_map(redact).collect()),
+        };
+        if !clean.same(&shelf) {
+            // What cannot be kept is cleaned again by the next process.
+            let _ = kept::put(&*self.store, server, &clean).await;
+        }
+        clean
     }
 
     /// The servers whose tools nobody knows, those that were silent lately left out.

@@ -62,6 +62,9 @@ pub type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 /// Takes what may not be seen out of a text.
 pub type Redact = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
+/// Takes what may not be seen out of what a server says of a tool.
+pub type RedactTool = Arc<dyn Fn(Tool) -> Option<Tool> + Send + Sync>;
+
 /// The bounds within which servers are kept.
 #[derive(Clone)]
 pub struct Options {
@@ -69,6 +72,9 @@ pub struct Options {
     pub lookup: Lookup,
     /// Takes secrets out of what servers write beside their answers, before any of it is cut.
     pub redact: Redact,
+    /// Takes secrets out of what a server says of a tool, before it is kept. Nothing for a tool that
+    /// cannot be told without one.
+    pub redact_tool: RedactTool,
     /// How long a handshake may take, and then a listing.
     pub start_timeout: Duration,
     /// After a call that timed out, how long the server has to show that it still answers.
@@ -96,6 +102,7 @@ impl Default for Options {
         Self {
             lookup: Arc::new(|name| std::env::var(name).ok()),
             redact: Arc::new(str::to_owned),
+            redact_tool: Arc::new(Some),
             start_timeout: START_TIMEOUT,
             ping_timeout: Duration::from_secs(5),
             answer_bytes_max: ANSWER_BYTES_MAX,

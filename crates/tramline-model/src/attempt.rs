@@ -109,6 +109,7 @@ async fn once(client: &Client, endpoint: &Endpoint, prompt: &Prompt) -> Result<A
     let response = sent.map_err(|_| silent())?.map_err(|error| {
         let cause = std::error::Error::source(&error);
         let cause = cause.map_or_else(String::new, |cause| format!(": {cause}"));
+        let cause = endpoint.without_secrets(&cause);
         let message = format!("{} cannot be reached{cause}", endpoint.host());
         Missed::for_now(FailureKind::Unavailable, message, None)
     })?;
@@ -132,7 +133,7 @@ async fn refused(endpoint: &Endpoint, mut response: Response) -> Missed {
     {
         body.extend_from_slice(&part);
     }
-    let says = words(&body);
+    let says = words(endpoint, &body);
     let message = format!("{} answered {status}{says}", endpoint.host());
     match status {
         StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT | StatusCode::CONFLICT => {
@@ -148,7 +149,7 @@ async fn refused(endpoint: &Endpoint, mut response: Response) -> Missed {
 }
 
 /// What an error's body says, in a few words.
-fn words(body: &[u8]) -> String {
+fn words(endpoint: &Endpoint, body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     let value: Option<serde_json::Value> = serde_json::from_str(&text).ok();
     let told = value.as_ref().and_then(|value| {
@@ -157,7 +158,8 @@ fn words(body: &[u8]) -> String {
             .or_else(|| value.get("message"));
         message.and_then(serde_json::Value::as_str)
     });
-    let told = told.unwrap_or(&text).trim();
+    // Before it is cut: half of a key is not known again.
+    let told = endpoint.without_secrets(told.unwrap_or(&text).trim());
     let short: String = told.chars().take(ERROR_CHARS_TOLD).collect();
     match short.is_empty() {
         true => short,
@@ -201,7 +203,7 @@ async fn listen(endpoint: &Endpoint, mut response: Response) -> Result<Heard, Mi
 
 fn answered(endpoint: &Endpoint, prompt: &Prompt, heard: Heard) -> Result<Answer, Missed> {
     if let Some(says) = heard.error {
-        let message = format!("{}: {says}", endpoint.host());
+        let message = format!("{}: {}", endpoint.host(), endpoint.without_secrets(&says));
         return Err(Missed::for_now(FailureKind::Unavailable, message, None));
     }
     if heard.cut && prompt.schema.is_some() {
@@ -215,6 +217,6 @@ fn answered(endpoint: &Endpoint, prompt: &Prompt, heard: Heard) -> Result<Answer
     let guess = (said + heard.text.len()).div_ceil(TOKEN_BYTES) as u64;
     Ok(Answer {
         tokens: heard.tokens.unwrap_or(guess),
-        text: heard.text,
+        text: endpoint.without_secrets(&heard.text),
     })
 }

@@ -4,6 +4,7 @@
 //! An answer belongs to its prompt: to all of it, the schema among it. The same prompt asked twice
 //! gives the answers in the order they came; the last one is given from then on.
 
+use crate::redact::Redact;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, VecDeque};
@@ -41,14 +42,15 @@ struct Told {
 }
 
 impl Asked {
-    fn of(prompt: &Prompt) -> Self {
+    /// A prompt as it is written down: without secrets, and found again by what is left.
+    fn of(prompt: &Prompt, redact: &Redact) -> Self {
         let said = |one: &Message| {
             let role = match one.role {
                 Role::System => "system",
                 Role::User => "user",
                 Role::Assistant => "assistant",
             };
-            (role.to_owned(), one.text.clone())
+            (role.to_owned(), redact.text(&one.text))
         };
         Self {
             messages: prompt.messages.iter().map(said).collect(),
@@ -69,11 +71,12 @@ pub struct Recorder {
     model: Arc<dyn Model>,
     path: PathBuf,
     file: Mutex<File>,
+    redact: Redact,
 }
 
 impl Recorder {
     /// Records what `model` says at the end of a file, which is made if it is not there.
-    pub fn new(model: Arc<dyn Model>, path: &Path) -> Result<Self, String> {
+    pub fn new(model: Arc<dyn Model>, path: &Path, redact: Redact) -> Result<Self, String> {
         let opened = OpenOptions::new().create(true).append(true).open(path);
         let file =
             opened.map_err(|error| format!("cannot record to {}: {error}", path.display()))?;
@@ -81,6 +84,7 @@ impl Recorder {
             model,
             path: path.to_owned(),
             file: Mutex::new(file),
+            redact,
         })
     }
 
@@ -100,16 +104,20 @@ impl Recorder {
 #[async_trait]
 impl Model for Recorder {
     async fn complete(&self, prompt: Prompt) -> Result<Answer, Failure> {
-        let asked = Asked::of(&prompt);
+        let asked = Asked::of(&prompt, &self.redact);
         let answer = self.model.complete(prompt).await;
         let told = |answer: &Answer| Told {
-            text: answer.text.clone(),
+            text: self.redact.text(&answer.text),
             tokens: answer.tokens,
+        };
+        let failed = |failure: &Failure| Failure {
+            message: self.redact.text(&failure.message),
+            ..failure.clone()
         };
         self.write(&Line {
             prompt: asked,
             answer: answer.as_ref().ok().map(told),
-            failure: answer.as_ref().err().cloned(),
+            failure: answer.as_ref().err().map(failed),
         })?;
         answer
     }
@@ -119,11 +127,12 @@ impl Model for Recorder {
 pub struct Replayer {
     path: PathBuf,
     told: Mutex<HashMap<String, VecDeque<Result<Told, Failure>>>>,
+    redact: Redact,
 }
 
 impl Replayer {
-    /// Reads a cassette.
-    pub fn open(path: &Path) -> Result<Self, String> {
+    /// Reads a cassette. Prompts are found by what is left of them without secrets.
+    pub fn open(path: &Path, redact: Redact) -> Result<Self, String> {
         let wrong = |says: String| format!("{}: {says}", path.display());
         let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
         let size = file
@@ -141,8 +150,11 @@ impl Replayer {
             if line.trim().is_empty() {
                 continue;
             }
-            let read: Line = serde_json::from_str(&line)
+            let mut read: Line = serde_json::from_str(&line)
                 .map_err(|error| wrong(format!("line {number}: {error}")))?;
+            for (_, text) in &mut read.prompt.messages {
+                *text = redact.text(text);
+            }
             let said = match (read.answer, read.failure) {
                 (Some(answer), _) => Ok(answer),
                 (None, Some(failure)) => Err(failure),
@@ -153,6 +165,7 @@ impl Replayer {
         Ok(Self {
             path: path.to_owned(),
             told: Mutex::new(told),
+            redact,
         })
     }
 }
@@ -161,7 +174,7 @@ impl Replayer {
 impl Model for Replayer {
     async fn complete(&self, prompt: Prompt) -> Result<Answer, Failure> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let answers = told.get_mut(&Asked::of(&prompt).key());
+        let answers = told.get_mut(&Asked::of(&prompt, &self.redact).key());
         let said = answers.and_then(|answers| match answers.len() {
             0 | 1 => answers.front().cloned(),
             _ => answers.pop_front(),

@@ -1,5 +1,6 @@
 //! Where a model is, which dialect it speaks, and how patient we are with it.
 
+use crate::redact::Redact;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -46,6 +47,9 @@ impl FromStr for Dialect {
     }
 }
 
+/// A shorter key is no secret, and stands in other words by chance.
+const KEY_BYTES_MIN: usize = 5;
+
 /// A key that is never shown.
 #[derive(Clone)]
 pub struct Key(String);
@@ -86,6 +90,8 @@ pub struct Endpoint {
     pub attempts: u32,
     /// How freely it speaks, from 0 on. Left to the model where nothing is said.
     pub temperature: Option<f64>,
+    /// Takes secrets out of what it says, before any of it is cut.
+    pub redact: Redact,
 }
 
 impl Endpoint {
@@ -100,6 +106,17 @@ impl Endpoint {
             silence: Duration::from_secs(45),
             attempts: 4,
             temperature: None,
+            redact: Redact::default(),
+        }
+    }
+
+    /// A text of the endpoint's without its key and without other secrets.
+    pub(crate) fn without_secrets(&self, text: &str) -> String {
+        let text = self.redact.text(text);
+        let key = self.key.as_ref().map(Key::reveal);
+        match key.filter(|key| key.len() >= KEY_BYTES_MIN) {
+            None => text,
+            Some(key) => text.replace(key, "[redacted:model-key]"),
         }
     }
 

@@ -9,9 +9,11 @@ mod cassette;
 mod endpoint;
 mod events;
 mod openai;
+mod redact;
 
 pub use cassette::{Recorder, Replayer};
 pub use endpoint::{Dialect, Endpoint, Key};
+pub use redact::Redact;
 
 use async_trait::async_trait;
 use reqwest::Client;

@@ -139,7 +139,7 @@ impl Tramline {
             return Err(NameTaken::TwoGraphs(twice[0].clone()).into());
         }
         let servers = wire::servers(&self.0.config, reads())?;
-        wire::tell_users(&self.0.house.settings, &servers);
+        wire::tell_users(&self.0.house.settings, &servers)?;
         self.0.house.servers.replace(servers);
         let graphs = all.iter().flat_map(Document::callables);
         let callables = graphs.map(|(graph, origin)| Callable { graph, origin });

@@ -21,6 +21,7 @@ use tramline_store::{Sqlite, Verification};
 use tramline_telemetry::Telemetry;
 use tramline_vault::Vault;
 
+mod credentials;
 mod opening;
 mod room;
 mod telemetry;
@@ -160,13 +161,14 @@ fn embedder(config: &Config) -> Result<Option<Arc<dyn Embedder>>, Trouble> {
         .map_err(|unreadable| Trouble::Config(unreadable.to_string()))
 }
 
-/// Says which servers name which settings, for whoever looks at a setting.
-pub fn tell_users(settings: &Settings, servers: &[ServerConfig]) {
+/// Says which servers name which settings, for whoever looks at a setting, and hides what opens them.
+pub fn tell_users(settings: &Settings, servers: &[ServerConfig]) -> Result<(), Trouble> {
     let named = servers.iter().flat_map(|server| {
         let keys = server.settings().into_iter();
         keys.map(|key| (key, format!("server {}", server.name)))
     });
     settings.told_users(named.collect());
+    credentials::hide(settings, servers)
 }
 
 fn store(config: &Config) -> Result<Arc<dyn Store>, Trouble> {
@@ -235,7 +237,7 @@ fn equip_telling<'d>(
     telling: &Telling,
 ) -> Result<Equipment, Trouble> {
     let servers = servers(config, documents)?;
-    tell_users(&settings, &servers);
+    tell_users(&settings, &servers)?;
     let lookup = settings.clone();
     let options = client::Options {
         lookup: Arc::new(move |name| match name.strip_prefix("settings.") {
@@ -246,6 +248,10 @@ fn equip_telling<'d>(
             let settings = settings.clone();
             Arc::new(move |text| settings.redact_text(text).into_owned())
         },
+        redact_tool: {
+            let settings = settings.clone();
+            Arc::new(move |tool| settings.redact_tool(tool))
+        },
         exchanges: config.exchanges,
         ..client::Options::default()
     };
@@ -255,7 +261,7 @@ fn equip_telling<'d>(
         shell: config.shell,
     };
     let mut builtin = Builtin::new(allowed)?;
-    let model = config.open_model(&*options.lookup);
+    let model = config.open_model(&*options.lookup, &settings);
     if let Some(model) = model.map_err(Trouble::Model)? {
         builtin = builtin.with_model(telling.model(config, model));
     }

@@ -138,6 +138,18 @@ async fn nothing_leads_out_of_the_roots() {
 }
 
 #[tokio::test]
+async fn a_failure_holds_no_part_of_a_long_path() {
+    let dir = tempfile::tempdir().unwrap();
+    let tools = builtin(dir.path(), &[]);
+    // A secret at the end of a path is hidden afterwards, if all of it is there.
+    let path = format!("../{}hush-hush", "x".repeat(192));
+    let arguments = format!(r#"{{"path":"{path}"}}"#);
+    let failure = call(&tools, "read-file", &arguments).await.unwrap_err();
+    assert!(!failure.message.contains("hush"), "{failure}");
+    assert!(failure.message.contains("204 characters"), "{failure}");
+}
+
+#[tokio::test]
 async fn bad_arguments_are_named() {
     let dir = tempfile::tempdir().unwrap();
     let tools = builtin(dir.path(), &[]);

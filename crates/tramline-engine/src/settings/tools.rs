@@ -3,11 +3,37 @@
 use super::Settings;
 use crate::seams::{Call, Exchange, Listed, Listing, Source, Tool, Tools};
 use async_trait::async_trait;
+use std::borrow::Cow;
 use std::sync::Arc;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
 use tramline_core::question::FileChange;
 use tramline_core::{Str, Value};
+
+impl Settings {
+    /// A tool without the secrets that its server puts into what it says of it. Nothing where its
+    /// name holds one: under another name it could not be called.
+    pub fn redact_tool(&self, tool: Tool) -> Option<Tool> {
+        let Some(redactor) = self.redactor() else {
+            return Some(tool);
+        };
+        if let Cow::Owned(_) = redactor.text(&tool.name.tool) {
+            return None;
+        }
+        let text = |text: Str| match redactor.text(&text) {
+            Cow::Owned(clean) => clean.into(),
+            Cow::Borrowed(_) => text,
+        };
+        let value = |value: Value| redactor.changed(&value).unwrap_or(value);
+        Some(Tool {
+            title: tool.title.map(text),
+            description: tool.description.map(text),
+            input_schema: value(tool.input_schema),
+            output_schema: tool.output_schema.map(value),
+            ..tool
+        })
+    }
+}
 
 /// Tools, and what may not come out of them.
 pub(crate) struct Discreet {

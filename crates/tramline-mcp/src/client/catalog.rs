@@ -1,5 +1,6 @@
 //! What a server offers: its tools as last listed, found by name without waiting.
 
+use super::RedactTool;
 use rmcp::RoleClient;
 use rmcp::model::{PaginatedRequestParams, ToolAnnotations};
 use rmcp::service::{Peer, ServiceError};
@@ -64,8 +65,13 @@ pub(super) fn unknown<'a>(
     Failure::new(FailureKind::UnknownTool, message)
 }
 
-/// Asks a server for all its tools, page by page.
-pub(super) async fn list(server: &Str, peer: &Peer<RoleClient>) -> Result<Catalog, ServiceError> {
+/// Asks a server for all its tools, page by page. Secrets in what it says of them are taken out
+/// here, before anything is kept.
+pub(super) async fn list(
+    server: &Str,
+    peer: &Peer<RoleClient>,
+    redact: &RedactTool,
+) -> Result<Catalog, ServiceError> {
     let mut catalog = Catalog::default();
     let mut all = Vec::new();
     let mut cursor = None;
@@ -78,7 +84,10 @@ pub(super) async fn list(server: &Str, peer: &Peer<RoleClient>) -> Result<Catalo
             Err(fault) => return Err(fault),
         };
         for tool in page.tools {
-            let tool = Arc::new(read(server, tool));
+            let Some(tool) = redact(read(server, tool)).map(Arc::new) else {
+                tracing::warn!(%server, "a tool has a secret in its name and is left out");
+                continue;
+            };
             catalog
                 .by_name
                 .insert(tool.name.tool.clone(), Arc::clone(&tool));

@@ -275,7 +275,7 @@ impl Server {
 
     /// Lists the tools anew. Where that fails the old list stands.
     pub(super) async fn relist(&self, connection: &Connection) {
-        let listing = catalog::list(self.name(), &connection.peer);
+        let listing = catalog::list(self.name(), &connection.peer, &self.options.redact_tool);
         if let Ok(Ok(newer)) = tokio::time::timeout(self.options.start_timeout, listing).await {
             self.set_catalog(newer);
         }
@@ -380,7 +380,11 @@ impl Server {
         let at_once = self.at_once as usize;
         let opened = open(&self.config, &self.options, at_once, remembered).await?;
         *self.era.lock().unwrap_or_else(PoisonError::into_inner) = Some(opened.era);
-        let listing = catalog::list(self.name(), opened.service.peer());
+        let listing = catalog::list(
+            self.name(),
+            opened.service.peer(),
+            &self.options.redact_tool,
+        );
         let why = match tokio::time::timeout(self.options.start_timeout, listing).await {
             Ok(Ok(catalog)) => return Ok((opened, catalog)),
             Ok(Err(fault)) => format!("could not list its tools: {fault}"),

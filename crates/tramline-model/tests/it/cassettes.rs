@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_engine::seams::Model;
 use tramline_engine::testing::ScriptedModel;
-use tramline_model::{Recorder, Replayer};
+use tramline_model::{Recorder, Redact, Replayer};
 
 #[tokio::test]
 async fn a_record_answers_in_the_models_place() {
@@ -13,7 +13,7 @@ async fn a_record_answers_in_the_models_place() {
     let path = dir.path().join("plan.jsonl");
     let busy = Failure::new(FailureKind::Unavailable, "busy");
     let script = ScriptedModel::new(["one", "two", "three"]).then_fail(busy);
-    let recorder = Recorder::new(Arc::new(script), &path).unwrap();
+    let recorder = Recorder::new(Arc::new(script), &path, Redact::default()).unwrap();
     for (text, says) in [
         ("a", Some("one")),
         ("b", Some("two")),
@@ -23,7 +23,7 @@ async fn a_record_answers_in_the_models_place() {
         let answer = recorder.complete(prompt(text, None)).await;
         assert_eq!(answer.ok().map(|answer| answer.text).as_deref(), says);
     }
-    let replayer = Replayer::open(&path).unwrap();
+    let replayer = Replayer::open(&path, Redact::default()).unwrap();
     for (text, says) in [
         ("a", "one"),
         ("b", "two"),
@@ -54,7 +54,36 @@ fn a_file_that_is_no_record_is_told_by_its_line() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("plan.jsonl");
     std::fs::write(&path, "\n{\"prompt\": 3}\n").unwrap();
-    let wrong = Replayer::open(&path).err().unwrap();
+    let wrong = Replayer::open(&path, Redact::default()).err().unwrap();
     assert!(wrong.contains("plan.jsonl: line 2:"), "{wrong}");
-    assert!(Replayer::open(&dir.path().join("nowhere")).is_err());
+    assert!(Replayer::open(&dir.path().join("nowhere"), Redact::default()).is_err());
+}
+
+#[tokio::test]
+async fn a_record_holds_no_secret_and_answers_prompts_that_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("plan.jsonl");
+    let redact = || Redact::new(|text| text.replace("hush-hush", "[redacted:K]"));
+    let denied = Failure::new(FailureKind::Forbidden, "no hush-hush");
+    let script = ScriptedModel::new(["it is hush-hush"]).then_fail(denied);
+    let recorder = Recorder::new(Arc::new(script), &path, redact()).unwrap();
+    let said = recorder
+        .complete(prompt("say hush-hush", None))
+        .await
+        .unwrap();
+    assert_eq!(said.text, "it is hush-hush");
+    assert!(
+        recorder
+            .complete(prompt("again hush-hush", None))
+            .await
+            .is_err()
+    );
+    let written = std::fs::read_to_string(&path).unwrap();
+    assert!(!written.contains("hush-hush"), "{written}");
+    let replayer = Replayer::open(&path, redact()).unwrap();
+    let said = replayer
+        .complete(prompt("say hush-hush", None))
+        .await
+        .unwrap();
+    assert_eq!(said.text, "it is [redacted:K]");
 }

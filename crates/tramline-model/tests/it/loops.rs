@@ -9,7 +9,7 @@ use tramline_engine::loop_runner::{By, LoopRunner, Request, Standing};
 use tramline_engine::seams::{Hints, Model};
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{Engine, Options};
-use tramline_model::{Dialect, Endpoint, HttpModel, Recorder, Replayer};
+use tramline_model::{Dialect, Endpoint, HttpModel, Recorder, Redact, Replayer};
 
 /// An answer in pieces, as endpoints stream it.
 fn said(text: &str) -> Reply {
@@ -173,9 +173,9 @@ async fn a_loop_that_was_recorded_runs_again_without_its_model() {
     let path = dir.path().join("said.jsonl");
     let server = Server::start(vec![said("hm"), said(GOOD)]).await;
     let model = Arc::new(HttpModel::new(endpoint(&server)));
-    let recorder = Recorder::new(model, &path).unwrap();
+    let recorder = Recorder::new(model, &path, Redact::default()).unwrap();
     let first = runner(Arc::new(recorder)).run(wish()).await.unwrap();
-    let replayed = runner(Arc::new(Replayer::open(&path).unwrap()));
+    let replayed = runner(Arc::new(Replayer::open(&path, Redact::default()).unwrap()));
     let second = replayed.run(wish()).await.unwrap();
     assert!(first.success() && second.success());
     assert_eq!(first.plan, second.plan);

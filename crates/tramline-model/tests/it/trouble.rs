@@ -148,3 +148,29 @@ async fn an_error_in_the_middle_of_a_stream_is_heard() {
     let (answer, asked) = ask(vec![Reply::Stream(vec![word("f"), error]), fine()], LONG).await;
     assert_eq!((answer.unwrap().text.as_str(), asked), ("fine", 2));
 }
+
+#[tokio::test]
+async fn a_refusal_that_echoes_the_key_does_not_give_it_away() {
+    let key = "sk-very-secret";
+    // Whole, in a body that is no JSON, and where the message is cut in the middle of it.
+    let cut = format!("{}{key} is wrong", "x".repeat(295));
+    for says in [
+        format!("Incorrect API key provided: {key}"),
+        cut,
+        format!("authorization: Bearer {key}"),
+    ] {
+        let json = json!({"error": {"message": says}}).to_string();
+        for body in [json, says.clone()] {
+            for status in [401, 400, 404] {
+                let script = vec![Reply::Whole(status, "", body.clone())];
+                let (answer, _) = ask(script, LONG).await;
+                let failure = answer.unwrap_err().message;
+                assert!(!failure.contains("sk-v"), "{failure}");
+            }
+        }
+    }
+    let event = json!({"error": {"message": format!("bad key {key}")}}).to_string();
+    let (answer, _) = ask(vec![Reply::Stream(vec![event]); 4], LONG).await;
+    let failure = answer.unwrap_err().message;
+    assert!(!failure.contains("sk-v"), "{failure}");
+}

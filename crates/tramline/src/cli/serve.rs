@@ -145,6 +145,8 @@ pub(super) async fn serving(common: Common, verb: Serve, opened: Option<Opened>)
     if let Some(required) = terminal {
         house.engine.keep_terminal_rule(required).await?;
     }
+    hide_tokens(&house.settings, http.as_ref())?;
+    warn_of_secrets(&house.settings).await?;
     recover(&house.engine, &origins).await?;
     let stop = CancellationToken::new();
     let signal = stop.clone();
@@ -152,7 +154,6 @@ pub(super) async fn serving(common: Common, verb: Serve, opened: Option<Opened>)
         ending::requested().await;
         signal.cancel();
     });
-    hide_tokens(&house.settings, http.as_ref())?;
     let engine = house.engine.clone();
     let picking_up = async move { engine.pick_up_answered().await };
     tokio::spawn(stop.clone().run_until_cancelled_owned(picking_up));
@@ -225,6 +226,17 @@ fn hide_tokens(settings: &Settings, http: Option<&Http>) -> Result<(), Stopped> 
         if let Some(key) = &http.studio {
             settings.also_hide("studio-key", key)?;
         }
+    }
+    Ok(())
+}
+
+/// Says which secrets are not hidden.
+async fn warn_of_secrets(settings: &Settings) -> Result<(), Stopped> {
+    settings.reload().await?;
+    for (name, why) in settings.not_hidden() {
+        output::warn(&format!(
+            "the secret `{name}` is {why} in results, journals and logs; use a longer one"
+        ));
     }
     Ok(())
 }

@@ -4,9 +4,10 @@ use super::Config;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use tramline_engine::Settings;
 use tramline_engine::seams::Model;
-use tramline_mcp::config::{Unset, expand};
-use tramline_model::{Dialect, Endpoint, HttpModel, Key, Recorder, Replayer};
+use tramline_mcp::config::{SETTING, Unset, expand};
+use tramline_model::{Dialect, Endpoint, HttpModel, Key, Recorder, Redact, Replayer};
 
 /// A model as the configuration file describes it.
 #[derive(Clone, Debug)]
@@ -52,27 +53,40 @@ impl ModelConfig {
         "replay",
     ];
 
-    /// The model. Nothing is asked yet; what `lookup` has is put in now, and not before.
-    pub fn open(&self, lookup: &dyn Fn(&str) -> Option<String>) -> Result<Arc<dyn Model>, String> {
+    /// The model. Nothing is asked yet; what `lookup` has is put in now, and not before. Its key is
+    /// hidden like a setting: endpoints that refuse a key often say which.
+    pub fn open(
+        &self,
+        lookup: &dyn Fn(&str) -> Option<String>,
+        settings: &Settings,
+    ) -> Result<Arc<dyn Model>, String> {
+        let hidden = settings.clone();
+        let redact = Redact::new(move |text| hidden.redact_text(text).into_owned());
         if let Some(path) = &self.replay {
-            return Ok(Arc::new(Replayer::open(path)?));
+            return Ok(Arc::new(Replayer::open(path, redact)?));
         }
         let mut endpoint = Endpoint::new(self.dialect, self.name.clone());
         if let Some(url) = &self.url {
             endpoint.url = filled("url", url, lookup)?;
         }
         if let Some(Written(key)) = &self.key {
-            endpoint.key = Some(Key::new(filled("key", key, lookup)?));
+            let secret = filled("key", key, lookup)?;
+            if !key.contains(&format!("${{{SETTING}")) {
+                let hidden = settings.also_hide("model-key", &secret);
+                hidden.map_err(|fault| fault.to_string())?;
+            }
+            endpoint.key = Some(Key::new(secret));
         }
         if let Some(timeout) = self.timeout {
             endpoint.timeout = timeout;
             endpoint.silence = endpoint.silence.min(timeout);
         }
         endpoint.temperature = self.temperature;
+        endpoint.redact = redact.clone();
         let model: Arc<dyn Model> = Arc::new(HttpModel::new(endpoint));
         match &self.record {
             None => Ok(model),
-            Some(path) => Ok(Arc::new(Recorder::new(model, path)?)),
+            Some(path) => Ok(Arc::new(Recorder::new(model, path, redact)?)),
         }
     }
 }
@@ -82,10 +96,11 @@ impl Config {
     pub(crate) fn open_model(
         &self,
         lookup: &dyn Fn(&str) -> Option<String>,
+        settings: &Settings,
     ) -> Result<Option<Arc<dyn Model>>, String> {
         match (&self.own_model, &self.model) {
             (Some(own), _) => Ok(Some(Arc::clone(own))),
-            (None, Some(model)) => model.open(lookup).map(Some),
+            (None, Some(model)) => model.open(lookup, settings).map(Some),
             (None, None) => Ok(None),
         }
     }

@@ -93,7 +93,8 @@ impl Stage {
             .prepare(readings.about(), graphs)
             .map_err(|taken| Unusable::from(taken.to_string()))?;
         // First what graphs call: none is offered before that is there.
-        wire::tell_users(&self.equipment.settings, &servers);
+        wire::tell_users(&self.equipment.settings, &servers)
+            .map_err(|trouble| Unusable::from(trouble.to_string()))?;
         self.equipment.servers.replace(servers);
         self.shelf.replace(readings.callables(&self.config));
         self.server.offer(prepared);
