@@ -4,7 +4,6 @@
 //! the settings also knows what must not be seen, so the same place redacts: a value that came
 //! back from a tool is replaced by its name before anything else sees it.
 
-use crate::clock;
 use crate::seams::{Sealer, Store};
 use record::Record;
 use redact::Redactor;
@@ -20,13 +19,20 @@ use tramline_core::{Str, Value};
 
 mod fault;
 mod forms;
+mod marks;
 mod record;
 mod redact;
 mod shown;
+mod strength;
+#[cfg(test)]
+mod tests;
 mod tools;
 
 pub use fault::SettingsFault;
+pub use record::Setter;
+pub(crate) use redact::Held;
 pub use shown::{Shown, Source};
+pub use strength::{NotHidden, SECRET_BYTES_MIN, STRONG_BYTES_MIN, is_strong, not_hidden};
 pub(crate) use tools::Discreet;
 
 /// Under what settings are kept.
@@ -34,9 +40,6 @@ const KIND: &str = "settings";
 /// What the name of a variable begins with that is a setting; the key follows, in capitals and with
 /// `_` for what is neither letter nor digit.
 pub const VARIABLE: &str = "TRAMLINE_SETTING_";
-/// A shorter secret is refused, in bytes: it stands in other words by chance, so that hiding it
-/// garbles them and tells it.
-pub const SECRET_BYTES_MIN: usize = 4;
 /// A longer value is refused, in bytes: a key with its certificate has room.
 pub const VALUE_BYTES_MAX: usize = 8 << 10;
 /// All secrets together are no longer than this, in bytes: each of their forms is looked for in
@@ -84,6 +87,7 @@ struct State {
 struct Kept {
     secret: bool,
     set_ms: i64,
+    by: Setter,
     value: Result<Str, String>,
 }
 
@@ -120,8 +124,20 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Sets a setting; a secret is sealed. What the environment says still wins.
+    /// Sets a setting for the operator; a secret is sealed. What the environment says still wins.
     pub async fn set(&self, key: &str, value: &str, secret: bool) -> Result<(), SettingsFault> {
+        self.set_by(Setter::Operator, key, value, secret).await
+    }
+
+    /// Sets a setting for somebody. An agent changes nothing that the operator has set, and its
+    /// secrets are long and mixed enough to hide nothing but themselves.
+    pub async fn set_by(
+        &self,
+        by: Setter,
+        key: &str,
+        value: &str,
+        secret: bool,
+    ) -> Result<(), SettingsFault> {
         if !is_key(key) {
             return Err(SettingsFault::BadKey { key: key.into() });
         }
@@ -129,11 +145,38 @@ impl Settings {
         if secret && value.trim().len() < SECRET_BYTES_MIN {
             return Err(SettingsFault::TooShort { key: key.into() });
         }
-        self.reload().await?;
-        self.has_room(key, value, secret)?;
-        let record = Record::of(key, value, secret, clock::now_ms(), &*self.0.sealer)?;
-        self.0.store.put(KIND, key, record.to_bytes()).await?;
-        self.reload().await
+        if by == Setter::Agent && secret && !is_strong(value) {
+            return Err(SettingsFault::Guessable { key: key.into() });
+        }
+        loop {
+            let seen = self.0.store.get(KIND, key).await?;
+            self.reload().await?;
+            if by == Setter::Agent {
+                self.is_agents(key, seen.as_deref())?;
+            }
+            self.has_room(key, value, secret)?;
+            let record = Record::of(key, value, secret, by, &*self.0.sealer)?;
+            // What somebody else sets meanwhile is looked at before it is replaced.
+            let record = record.to_bytes();
+            if self.0.store.swap(KIND, key, seen, record).await? {
+                return self.reload().await;
+            }
+        }
+    }
+
+    /// Refuses a key that an agent may not set.
+    fn is_agents(&self, key: &str, seen: Option<&[u8]>) -> Result<(), SettingsFault> {
+        let why = if self.0.variables.contains_key(variable(key).as_str()) {
+            "it comes from the environment"
+        } else {
+            match seen.map(|body| Record::from_bytes(key, body)) {
+                None => return Ok(()),
+                Some(Ok(record)) if record.by == Setter::Agent => return Ok(()),
+                Some(_) => "the operator has set it",
+            }
+        };
+        let key = key.to_owned();
+        Err(SettingsFault::Operators { key, why })
     }
 
     /// Whether one more may be kept; and whether the key is the one that the others are under.
@@ -251,14 +294,15 @@ impl Settings {
 
     fn open(&self, key: &str, body: &[u8]) -> Kept {
         let opened = Record::from_bytes(key, body);
-        let (secret, set_ms) = match &opened {
-            Ok(record) => (record.is_secret(), record.set_ms),
-            Err(_) => (true, 0),
+        let (secret, set_ms, by) = match &opened {
+            Ok(record) => (record.is_secret(), record.set_ms, record.by),
+            Err(_) => (true, 0, Setter::Operator),
         };
         let value = opened.and_then(|record| record.value(key, &*self.0.sealer));
         Kept {
             secret,
             set_ms,
+            by,
             value: value.map(Str::from).map_err(|fault| fault.to_string()),
         }
     }
@@ -267,12 +311,12 @@ impl Settings {
     fn change(&self, change: impl FnOnce(&mut State)) -> Result<(), SettingsFault> {
         let mut state = self.0.state.write().unwrap_or_else(PoisonError::into_inner);
         change(&mut state);
-        let long = |secret: &str| secret.trim().len() >= SECRET_BYTES_MIN;
         let kept = state.kept.iter().filter(|(_, kept)| kept.secret);
         let kept = kept.filter_map(|(key, kept)| Some((key, kept.value.as_ref().ok()?)));
         let former = state.former.iter().map(|(key, value)| (key, value));
         let secrets = self.0.variables.iter().chain(kept).chain(&state.others);
-        let secrets = secrets.chain(former).filter(|(_, secret)| long(secret));
+        let secrets = secrets.chain(former);
+        let secrets = secrets.filter(|(_, secret)| not_hidden(secret).is_none());
         let redactor = Redactor::new(secrets.map(|(key, secret)| (key.as_str(), secret.as_str())))
             .map_err(SettingsFault::TooMuch)?;
         self.0
@@ -286,7 +330,18 @@ impl Settings {
         self.0.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One more secret that is no setting, such as a caller's token.
+    /// The secrets that are not searched for, as they were last read, each with why.
+    pub fn not_hidden(&self) -> Vec<(Str, NotHidden)> {
+        let state = self.state();
+        let kept = state.kept.iter().filter(|(_, kept)| kept.secret);
+        let kept = kept.filter_map(|(key, kept)| Some((key, kept.value.as_ref().ok()?)));
+        let all = self.0.variables.iter().chain(kept).chain(&state.others);
+        all.filter_map(|(name, secret)| Some((name.clone(), not_hidden(secret)?)))
+            .collect()
+    }
+
+    /// One more secret that is no setting, such as a caller's token. What is too short or too common
+    /// is not hidden: see [`Settings::not_hidden`].
     pub fn also_hide(&self, name: &str, secret: &str) -> Result<(), SettingsFault> {
         self.change(|state| {
             state.others.insert(name.into(), secret.into());
@@ -336,9 +391,9 @@ impl Settings {
         }
     }
 
-    /// The mark of a secret that a text holds, unless it is so short that it may stand there by chance.
-    pub(crate) fn held(&self, text: impl FnOnce() -> String) -> Option<Str> {
-        self.redactor()?.held(&text())
+    /// The name of a secret that a text holds, among those to be looked for.
+    pub(crate) fn held(&self, which: Held, text: impl FnOnce() -> String) -> Option<Str> {
+        self.redactor()?.held(&text(), which)
     }
 
     /// A value without secrets.

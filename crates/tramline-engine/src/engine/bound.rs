@@ -25,7 +25,7 @@ impl Engine {
         by: Str,
         seen: Option<Seq>,
     ) -> Result<(), Fault> {
-        self.is_discreet(&patch)?;
+        self.is_discreet_of_agent(&patch)?;
         self.say(id, |run| {
             still_waits(run, seen)?;
             self.may_amend(&run.started)?;

@@ -3,24 +3,44 @@
 use super::{Engine, Said};
 use crate::audit::Note;
 use crate::fault::Fault;
+use crate::settings::Held;
 use serde::Serialize;
-use tramline_core::Value;
 use tramline_core::journal::Answer;
+use tramline_core::workflow::Workflow;
+use tramline_core::{Str, Value};
 
 impl Engine {
-    /// Refuses what would be written down with a secret in it.
-    pub(super) fn is_discreet(&self, what: &impl Serialize) -> Result<(), Fault> {
-        let text = || serde_json::to_string(what).unwrap_or_default();
-        match self.settings().and_then(|settings| settings.held(text)) {
-            None => Ok(()),
-            Some(mark) => {
-                let key = mark.trim_start_matches("[redacted:").trim_end_matches(']');
-                Err(Fault::Refused(format!(
-                    "the document holds the value of the secret `{key}`, and documents are written \
-                     down; write ${{settings.{key}}} in its place"
-                )))
-            }
+    /// Refuses a workflow that would be written down with a secret in it. An agent's workflow is
+    /// searched for secrets that cannot be guessed alone, and is not told which one it holds: else
+    /// an agent could try values out.
+    pub(super) fn is_discreet(&self, workflow: &Workflow) -> Result<(), Fault> {
+        if workflow.cautious {
+            return self.is_discreet_of_agent(workflow);
         }
+        match self.secret_in(Held::Sure, workflow) {
+            None => Ok(()),
+            Some(key) => Err(Fault::Refused(format!(
+                "the document holds the value of the secret `{key}`, and documents are written \
+                 down; write ${{settings.{key}}} in its place"
+            ))),
+        }
+    }
+
+    /// The same for anything else that an agent brings.
+    pub(super) fn is_discreet_of_agent(&self, what: &impl Serialize) -> Result<(), Fault> {
+        match self.secret_in(Held::Strong, what) {
+            None => Ok(()),
+            Some(_) => Err(Fault::Refused(
+                "the document holds the value of a secret, and documents are written down; write \
+                 ${settings.KEY} in its place, with the key of that setting"
+                    .to_owned(),
+            )),
+        }
+    }
+
+    fn secret_in(&self, which: Held, what: &impl Serialize) -> Option<Str> {
+        let text = || serde_json::to_string(what).unwrap_or_default();
+        self.settings()?.held(which, text)
     }
 
     /// A value without secrets.

@@ -5,6 +5,7 @@ use crate::audit::Decision;
 use crate::fault::Fault;
 use crate::long_work::long_work;
 use crate::policy::Verdict;
+use crate::settings::{Held, Settings};
 use tramline_core::ids::{Checkpoint, RunId, ToolName};
 use tramline_core::journal::{Answer, Pause, ProposedCall};
 use tramline_core::navigate::{self, Pass, Walk};
@@ -106,11 +107,11 @@ impl Engine {
                 "`{place}` names a secret: edited arguments cannot ask for one"
             )));
         }
-        let held = |settings: &crate::settings::Settings| settings.held(|| arguments.to_json());
+        let held = |settings: &Settings| settings.held(Held::Sure, || arguments.to_json());
         match self.settings().and_then(held) {
             None => Ok(()),
-            Some(mark) => Err(Fault::Refused(format!(
-                "the edited arguments hold the value of a secret ({mark}), and they are written \
+            Some(key) => Err(Fault::Refused(format!(
+                "the edited arguments hold the value of a secret (`{key}`), and they are written \
                  down; leave it out"
             ))),
         }

@@ -69,7 +69,7 @@ impl Engine {
             ttl_ms: guide.ttl_ms,
             pinned: guide.pinned,
         };
-        self.is_discreet(&begun)?;
+        self.is_discreet_of_agent(&begun)?;
         let event = Event::Guided(Box::new(begun.clone()));
         let walk = Walk::begin(id.clone(), built, begun, at_ms);
         let walk = walk.map_err(|illegal| Fault::Refused(illegal.message))?;

@@ -1,6 +1,6 @@
 //! What can go wrong with settings, each with its next step.
 
-use super::SECRET_BYTES_MIN;
+use super::strength::{SECRET_BYTES_MIN, STRONG_BYTES_MIN};
 use crate::seams::{SealFault, StoreFault};
 
 /// What can go wrong with settings.
@@ -28,6 +28,27 @@ pub enum SettingsFault {
     TooShort {
         /// Which.
         key: String,
+    },
+    /// A secret of an agent that can be guessed, or that hides more than itself.
+    #[error(
+        "the value of `{key}` can be guessed, and every place where it stands would be hidden: a \
+         secret that an agent sets needs at least {STRONG_BYTES_MIN} bytes that are no words, \
+         dates or numbers, like an API key. A person can set it: tramline settings set {key}"
+    )]
+    Guessable {
+        /// Which.
+        key: String,
+    },
+    /// An agent may not change it.
+    #[error(
+        "`{key}` is the operator's: {why}, and agents cannot change that. A person can: tramline \
+         settings set {key}; or set another key"
+    )]
+    Operators {
+        /// Which.
+        key: String,
+        /// Why it is.
+        why: &'static str,
     },
     /// Too much.
     #[error("{0}")]

@@ -1,5 +1,6 @@
 //! The forms in which a secret may come back: as it is, and as other programs write it down.
 
+use super::strength::{SECRET_BYTES_MIN, is_strong};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use std::collections::BTreeSet;
@@ -8,8 +9,8 @@ use std::collections::BTreeSet;
 /// any picture by chance.
 const CODED_BYTES_MIN: usize = 8;
 
-/// A line of a secret of several lines is looked for alone from so many bytes on: what is shorter
-/// may be a frame that others have too.
+/// A line of a secret of several lines is looked for alone from so many bytes on, if it is strong:
+/// what is shorter, or words, may be a frame that others have too.
 const LINE_BYTES_MIN: usize = 16;
 
 /// What stays as it is in a percent-encoded text beside letters and digits, as the encoders in
@@ -30,6 +31,8 @@ pub(super) fn forms(secret: &str) -> BTreeSet<String> {
         all.insert(escaped(part, false));
         all.insert(escaped(part, true));
         all.insert(part.replace('/', "\\/"));
+        // As programs in Rust and Python quote it in messages.
+        all.insert(part.escape_debug().to_string());
         for upper in [true, false] {
             for kept in KEPT {
                 all.insert(percent(part, kept, "%20", upper));
@@ -54,10 +57,11 @@ pub(super) fn forms(secret: &str) -> BTreeSet<String> {
 fn parts<'s>(secret: &'s str, trimmed: &'s str) -> impl Iterator<Item = &'s str> {
     let several = trimmed.contains('\n');
     let lines = trimmed.lines().map(str::trim);
-    let lines = lines.filter(move |line| several && line.len() >= LINE_BYTES_MIN);
+    let lines =
+        lines.filter(move |line| several && line.len() >= LINE_BYTES_MIN && is_strong(line));
     let whole = [secret, trimmed].into_iter();
     whole
-        .filter(|part| part.len() >= super::SECRET_BYTES_MIN)
+        .filter(|part| part.len() >= SECRET_BYTES_MIN)
         .chain(lines)
 }
 

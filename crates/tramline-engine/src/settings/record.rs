@@ -1,16 +1,31 @@
 //! A setting as the store keeps it: sealed if it is a secret, with when it was set.
 
 use super::SettingsFault;
+use crate::clock;
 use crate::seams::Sealer;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
+
+/// What a record says of an agent that set it.
+const AGENT: &str = "agent";
 
 /// A setting as it is kept.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) body: Body,
     pub(super) set_ms: i64,
+    pub(super) by: Setter,
+}
+
+/// Who sets a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setter {
+    /// The operator, on the command line or in a program. What is kept without saying counts as
+    /// the operator's.
+    Operator,
+    /// An agent. It changes only what an agent has set.
+    Agent,
 }
 
 /// What a record holds.
@@ -28,7 +43,7 @@ impl Record {
         key: &str,
         value: &str,
         secret: bool,
-        set_ms: i64,
+        by: Setter,
         sealer: &dyn Sealer,
     ) -> Result<Self, SettingsFault> {
         let body = if secret {
@@ -36,7 +51,8 @@ impl Record {
         } else {
             Body::Plain(value.to_owned())
         };
-        Ok(Self { body, set_ms })
+        let set_ms = clock::now_ms();
+        Ok(Self { body, set_ms, by })
     }
 
     /// The value, opened if need be.
@@ -61,9 +77,12 @@ impl Record {
             Body::Sealed(sealed) => ("sealed", STANDARD.encode(sealed)),
             Body::Plain(value) => ("plain", value.clone()),
         };
-        json!({ name: text, "set_ms": self.set_ms })
-            .to_string()
-            .into_bytes()
+        let mut record = json!({ name: text, "set_ms": self.set_ms });
+        match self.by {
+            Setter::Operator => {}
+            Setter::Agent => record["by"] = AGENT.into(),
+        }
+        record.to_string().into_bytes()
     }
 
     /// Reads what [`Record::to_bytes`] wrote.
@@ -77,6 +96,10 @@ impl Record {
             (None, None) => return Err(damaged()),
         };
         let set_ms = json.get("set_ms").and_then(Json::as_i64).unwrap_or(0);
-        Ok(Self { body, set_ms })
+        let by = match text("by") {
+            Some(AGENT) => Setter::Agent,
+            Some(_) | None => Setter::Operator,
+        };
+        Ok(Self { body, set_ms, by })
     }
 }

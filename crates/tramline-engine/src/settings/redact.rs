@@ -1,6 +1,11 @@
 //! Redaction: known secrets are replaced by their names, wherever and however they are written.
+//!
+//! Secrets may overlap: one may end with the letters that another begins with. So all matches are
+//! looked at, those inside others too, and what they cover together is replaced as a whole.
 
 use super::forms::forms;
+use super::marks::Marks;
+use super::strength;
 use aho_corasick::{AhoCorasick, MatchKind};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,13 +19,58 @@ const SURE_BYTES_MIN: usize = 8;
 #[derive(Clone, Default)]
 pub(super) struct Redactor {
     /// Nothing where there is nothing to find.
-    search: Option<AhoCorasick>,
-    /// What each form is replaced by.
-    marks: Vec<Str>,
-    /// Which forms are those of long secrets: they stand nowhere by chance.
-    sure: Vec<bool>,
-    /// Whether a secret can be a number.
+    search: Option<Search>,
+    secrets: Vec<Hidden>,
+    /// Whose form each pattern is, by place in `secrets`.
+    owners: Vec<Vec<usize>>,
+    /// Whether a secret can be a part of a number.
     numbers: bool,
+}
+
+/// The same patterns twice, since what is quick at finding none cannot find all.
+#[derive(Clone)]
+struct Search {
+    any: AhoCorasick,
+    overlapping: AhoCorasick,
+}
+
+/// A secret that is searched for.
+#[derive(Clone)]
+struct Hidden {
+    name: Str,
+    /// What stands in its place.
+    mark: Str,
+    /// It is so long that it stands nowhere by chance.
+    sure: bool,
+    /// It cannot be guessed.
+    strong: bool,
+}
+
+/// Which secrets a document is searched for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// Those that stand in no document by chance.
+    Sure,
+    /// Those that cannot be guessed: to find others would tell a guesser that the guess is right.
+    Strong,
+}
+
+/// A part of a text that one or several overlapping secrets cover.
+struct Cover {
+    start: usize,
+    end: usize,
+    /// Which secrets, by place in `secrets`.
+    secrets: Vec<usize>,
+}
+
+impl Cover {
+    fn add(&mut self, secrets: &[usize]) {
+        for secret in secrets {
+            if !self.secrets.contains(secret) {
+                self.secrets.push(*secret);
+            }
+        }
+    }
 }
 
 impl Redactor {
@@ -28,28 +78,33 @@ impl Redactor {
     pub(super) fn new<'s>(
         secrets: impl IntoIterator<Item = (&'s str, &'s str)>,
     ) -> Result<Self, String> {
-        let mut found: BTreeMap<String, (Str, bool)> = BTreeMap::new();
-        let mut numbers = false;
+        let mut found: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        let mut hidden = Vec::new();
         for (name, secret) in secrets {
-            let mark = Str::from(format!("[redacted:{name}]"));
-            numbers |= secret.trim().parse::<f64>().is_ok();
             for form in forms(secret) {
-                let sure = secret.len() >= SURE_BYTES_MIN;
-                found.entry(form).or_insert_with(|| (mark.clone(), sure));
+                found.entry(form).or_default().push(hidden.len());
             }
+            hidden.push(Hidden {
+                name: name.into(),
+                mark: Str::default(),
+                sure: secret.len() >= SURE_BYTES_MIN,
+                strong: strength::is_strong(secret),
+            });
         }
         if found.is_empty() {
             return Ok(Self::default());
         }
-        let search = AhoCorasick::builder()
-            .match_kind(MatchKind::LeftmostLongest)
-            .build(found.keys())
-            .map_err(|error| format!("the secrets are too many to look for: {error}"))?;
-        let (marks, sure) = found.into_values().unzip();
+        let search = Search::new(&found)?;
+        let marks = Marks::new(&search.any, found.keys().map(String::as_str).collect());
+        for secret in &mut hidden {
+            secret.mark = marks.mark(&secret.name).into();
+        }
+        let numeric = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
+        let numbers = found.keys().any(|form| form.bytes().all(numeric));
         Ok(Self {
             search: Some(search),
-            marks,
-            sure,
+            secrets: hidden,
+            owners: found.into_values().collect(),
             numbers,
         })
     }
@@ -59,21 +114,75 @@ impl Redactor {
         self.search.is_none()
     }
 
-    /// The mark of a long secret that a text holds.
-    pub(super) fn held(&self, text: &str) -> Option<Str> {
-        let mut found = self.search.as_ref()?.find_iter(text);
-        let sure = found.find(|found| self.sure[found.pattern().as_usize()])?;
-        Some(self.marks[sure.pattern().as_usize()].clone())
+    /// The name of a secret that a text holds, among those to be looked for.
+    pub(super) fn held(&self, text: &str, which: Held) -> Option<Str> {
+        let search = self.search.as_ref()?;
+        if !search.any.is_match(text) {
+            return None;
+        }
+        let found = search.overlapping.find_overlapping_iter(text);
+        let mut found = found.flat_map(|one| &self.owners[one.pattern().as_usize()]);
+        let wanted = |secret: &Hidden| match which {
+            Held::Sure => secret.sure,
+            Held::Strong => secret.strong,
+        };
+        let secret = found.find(|secret| wanted(&self.secrets[**secret]))?;
+        Some(self.secrets[*secret].name.clone())
     }
 
     /// A text without secrets.
     pub(super) fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match &self.search {
-            Some(search) if search.is_match(text) => {
-                Cow::Owned(search.replace_all(text, &self.marks))
-            }
+            Some(search) if search.any.is_match(text) => Cow::Owned(self.replaced(search, text)),
             Some(_) | None => Cow::Borrowed(text),
         }
+    }
+
+    fn replaced(&self, search: &Search, text: &str) -> String {
+        let mut clean = String::with_capacity(text.len());
+        let mut done = 0;
+        for cover in self.covers(search, text) {
+            clean.push_str(&text[done..cover.start]);
+            let mut marks: Vec<&str> = Vec::with_capacity(cover.secrets.len());
+            for secret in cover.secrets {
+                let mark = self.secrets[secret].mark.as_str();
+                if !marks.contains(&mark) {
+                    clean.push_str(mark);
+                    marks.push(mark);
+                }
+            }
+            done = cover.end;
+        }
+        clean.push_str(&text[done..]);
+        clean
+    }
+
+    /// What secrets cover of a text, in order and apart from each other.
+    fn covers(&self, search: &Search, text: &str) -> Vec<Cover> {
+        let mut covers: Vec<Cover> = Vec::new();
+        // In the order in which they end: one may reach back over several of those before it.
+        for found in search.overlapping.find_overlapping_iter(text) {
+            let owners = &self.owners[found.pattern().as_usize()];
+            let apart = covers.iter().rposition(|cover| cover.end <= found.start());
+            let first = apart.map_or(0, |apart| apart + 1);
+            if first == covers.len() {
+                covers.push(Cover {
+                    start: found.start(),
+                    end: found.end(),
+                    secrets: owners.clone(),
+                });
+                continue;
+            }
+            let swallowed: Vec<Cover> = covers.drain(first + 1..).collect();
+            let cover = &mut covers[first];
+            cover.start = cover.start.min(found.start());
+            cover.end = found.end();
+            for other in swallowed {
+                cover.add(&other.secrets);
+            }
+            cover.add(owners);
+        }
+        covers
     }
 
     /// The same value without secrets, if it has any.
@@ -117,10 +226,22 @@ impl Redactor {
             }
             if let Some(map) = &mut changed {
                 let key = new_key.map_or_else(|| key.clone(), Str::from);
+                let key = self.unused_key(map, key);
                 map.insert(key, new.unwrap_or_else(|| value.clone()));
             }
         }
         changed
+    }
+
+    /// A key that is not taken: two keys may be the same without their secrets, and none is lost.
+    fn unused_key(&self, map: &Map, key: Str) -> Str {
+        let taken = |key: &str| map.get(key).is_some() || matches!(self.text(key), Cow::Owned(_));
+        if map.get(&key).is_none() {
+            return key;
+        }
+        let numbered = (map.len()..).map(|number| format!("{key}#{number}"));
+        let mut free = numbered.filter(|key| !taken(key));
+        free.next().map_or(key, Str::from)
     }
 
     /// A failure without secrets.
@@ -139,6 +260,21 @@ impl Redactor {
             Cow::Owned(changed) => Some(changed),
             Cow::Borrowed(_) => None,
         }
+    }
+}
+
+impl Search {
+    fn new(found: &BTreeMap<String, Vec<usize>>) -> Result<Self, String> {
+        let build = |kind| {
+            AhoCorasick::builder()
+                .match_kind(kind)
+                .build(found.keys())
+                .map_err(|error| format!("the secrets are too many to look for: {error}"))
+        };
+        Ok(Self {
+            any: build(MatchKind::LeftmostLongest)?,
+            overlapping: build(MatchKind::Standard)?,
+        })
     }
 }
 

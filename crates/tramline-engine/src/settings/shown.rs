@@ -1,6 +1,8 @@
 //! Settings as they are shown: a secret never, only that it is there and where it is used.
 
-use super::{SECRET_BYTES_MIN, Settings, SettingsFault, VARIABLE, variable};
+use super::{
+    NotHidden, Setter, Settings, SettingsFault, VARIABLE, is_strong, not_hidden, variable,
+};
 use crate::seams::Workflows;
 use tramline_core::Str;
 use tramline_core::settings::uses;
@@ -23,8 +25,12 @@ pub struct Shown {
     pub value: Result<String, String>,
     /// Where it comes from.
     pub source: Source,
-    /// Whether it can be redacted: not if it is too short.
-    pub hidden: bool,
+    /// Why it is not redacted, if it is a secret and is not.
+    pub not_hidden: Option<NotHidden>,
+    /// Whether it is a secret that can be guessed by whoever may try values out.
+    pub guessable: bool,
+    /// Whether an agent has set it.
+    pub by_agent: bool,
     /// When it was set, in milliseconds since 1970; nothing for the environment's.
     pub set_ms: Option<i64>,
     /// What names it: servers and nodes of workflows.
@@ -74,7 +80,9 @@ impl Settings {
                 secret: true,
                 value: Ok(masked(value)),
                 source: Source::Environment(format!("{VARIABLE}{name}")),
-                hidden: value.trim().len() >= SECRET_BYTES_MIN,
+                not_hidden: not_hidden(value),
+                guessable: !is_strong(value),
+                by_agent: false,
                 set_ms: None,
                 used_by,
             });
@@ -82,6 +90,7 @@ impl Settings {
         let state = self.state();
         let kept = state.kept.get(key)?;
         let value = kept.value.as_ref();
+        let secret = value.ok().filter(|_| kept.secret);
         let shown = |value: &Str| match kept.secret {
             true => masked(value),
             false => value.to_string(),
@@ -91,7 +100,9 @@ impl Settings {
             secret: kept.secret,
             value: value.map(shown).map_err(Clone::clone),
             source: Source::Kept,
-            hidden: kept.secret,
+            not_hidden: secret.and_then(|value| not_hidden(value)),
+            guessable: secret.is_some_and(|value| !is_strong(value)),
+            by_agent: kept.by == Setter::Agent,
             set_ms: Some(kept.set_ms),
             used_by,
         })

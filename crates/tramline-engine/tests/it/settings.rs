@@ -8,7 +8,7 @@ use tramline_core::graph::Graph;
 use tramline_core::journal::{Outcome, StoredDocument};
 use tramline_core::trace::Trace;
 use tramline_engine::seams::{Callable, Hints, Store};
-use tramline_engine::settings::{Source, VALUE_BYTES_MAX};
+use tramline_engine::settings::{NotHidden, Setter, Source, VALUE_BYTES_MAX};
 use tramline_engine::testing::{FakeSealer, FakeTools, MemoryStore, sealer_contract};
 use tramline_engine::{Ended, Engine, Options, Scratch, Settings, Shelf, Start};
 
@@ -349,7 +349,7 @@ async fn replaced_values_go_on_being_hidden() {
 async fn a_document_that_holds_a_secret_is_not_run() {
     let rig = rig(&[]);
     rig.settings.set("KEY", "tok-123456", true).await.unwrap();
-    rig.settings.set("SHORT", "echo", true).await.unwrap();
+    rig.settings.set("SHORT", "exit9", true).await.unwrap();
     let graph = call("echo", "{auth: 'Bearer tok-123456'}");
     let start = Start::new(graph, nothing());
     let refused = rig.engine.start(start).await.err().unwrap().to_string();
@@ -359,6 +359,112 @@ async fn a_document_that_holds_a_secret_is_not_run() {
     );
     assert!(!refused.contains("123456"));
     // A short one may stand there by chance.
-    rig.run(&call("echo", "{a: 1}"), nothing()).await;
+    rig.run(&call("echo", "{a: exit9}"), nothing()).await;
     assert_eq!(rig.tools.calls().len(), 1);
+}
+
+#[tokio::test]
+async fn an_agent_cannot_try_out_what_a_secret_is() {
+    let rig = rig(&[]);
+    let strong = "ghp_9aB3xKq77LmNzz0PqRsTuVwX";
+    rig.settings.set("PIN", "48213377", true).await.unwrap();
+    rig.settings.set("KEY", strong, true).await.unwrap();
+    let begin = async |value: &str| {
+        let graph = Graph::cautious(&call("echo", &format!("{{a: '{value}'}}")));
+        rig.engine.start(Start::new(graph, nothing())).await
+    };
+    // A right guess and a wrong one look the same.
+    assert!(begin("48213377").await.is_ok());
+    assert!(begin("48213378").await.is_ok());
+    // What cannot be guessed is refused without its name.
+    let refused = begin(strong).await.err().unwrap().to_string();
+    assert!(refused.contains("the value of a secret"), "{refused}");
+    assert!(
+        !refused.contains("`KEY`") && !refused.contains("settings.KEY}, "),
+        "{refused}"
+    );
+    assert!(
+        refused.contains("with the key of that setting"),
+        "{refused}"
+    );
+    // The operator's own documents are held to more, and say which.
+    let own = Start::new(call("echo", "{a: '48213377'}"), nothing());
+    let refused = rig.engine.start(own).await.err().unwrap().to_string();
+    assert!(refused.contains("${settings.PIN}"), "{refused}");
+}
+
+#[tokio::test]
+async fn an_agent_sets_strong_secrets_and_none_of_the_operators() {
+    let rig = rig(&[("TRAMLINE_SETTING_FROM_ENV", "outside-value-77x")]);
+    let strong = "x7Kp2mQ9zL4tR8vB";
+    let set = async |key: &str, value: &str, secret| {
+        let set = rig.settings.set_by(Setter::Agent, key, value, secret).await;
+        set.map_err(|refused| refused.to_string())
+    };
+    rig.settings
+        .set("MINE", "operators-own-1", true)
+        .await
+        .unwrap();
+    rig.settings.set("PLAIN", "eu-west", false).await.unwrap();
+    for key in ["MINE", "PLAIN", "from.env", "FROM_ENV"] {
+        for secret in [true, false] {
+            let refused = set(key, strong, secret).await.unwrap_err();
+            assert!(refused.contains("is the operator's"), "{key}: {refused}");
+        }
+    }
+    assert_eq!(
+        rig.settings.value("MINE"),
+        Some(Ok("operators-own-1".into()))
+    );
+    for weak in ["value", "hunter22", "Authorization", "application/json"] {
+        let refused = set("Z", weak, true).await.unwrap_err();
+        assert!(refused.contains("can be guessed"), "{weak}: {refused}");
+    }
+    assert!(set("Z", "abc", true).await.is_err());
+    assert_eq!(rig.settings.redact_text("value"), "value");
+    // Its own it may replace, until the operator sets them.
+    set("Z", strong, true).await.unwrap();
+    set("Z", "another-x7Kp2mQ9zL4t", true).await.unwrap();
+    let none = Shelf::default();
+    let shown = rig.settings.get("Z", &none).await.unwrap().unwrap();
+    assert!(shown.by_agent);
+    rig.settings
+        .set("Z", "operators-own-2", true)
+        .await
+        .unwrap();
+    assert!(set("Z", strong, true).await.is_err());
+    assert!(
+        !rig.settings
+            .get("Z", &none)
+            .await
+            .unwrap()
+            .unwrap()
+            .by_agent
+    );
+}
+
+#[tokio::test]
+async fn what_is_short_or_common_is_used_and_rewrites_nothing() {
+    let rig = rig(&[
+        ("TRAMLINE_SETTING_WORD", "value"),
+        ("TRAMLINE_SETTING_PIN", "4821"),
+    ]);
+    rig.settings.set("COMMON", "password", true).await.unwrap();
+    rig.settings.also_hide("token", "a").unwrap();
+    rig.settings.also_hide("model", "result").unwrap();
+    let graph = call(
+        "echo",
+        "{value: 4821, password: a, result: '${settings.WORD}'}",
+    );
+    let (outcome, _) = rig.run(&graph, nothing()).await;
+    let wanted = r#"{"value":4821,"password":"a","result":"value"}"#;
+    assert!(
+        matches!(&outcome, Outcome::Completed { result } if result.to_json() == wanted),
+        "{outcome:?}"
+    );
+    let said: Vec<_> = rig.settings.not_hidden();
+    let names: Vec<_> = said.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["PIN", "WORD", "COMMON", "model", "token"]);
+    assert_eq!(said[0].1, NotHidden::Short);
+    assert_eq!(said[1].1, NotHidden::Common);
 }

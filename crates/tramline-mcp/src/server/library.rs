@@ -201,7 +201,8 @@ pub(super) const TOOLS: &[Own] = &[
         title: "Set a setting",
         description: "Sets a key or credential that workflows and servers name as \
                       ${settings.KEY}. It is a secret unless secret is false: kept encrypted and \
-                      never shown again. Gives it masked.",
+                      never shown again. A secret needs 12 bytes or more and no words, like an \
+                      API key. What the operator has set cannot be changed.",
         input: r#"{
             "type": "object",
             "properties": {
@@ -218,8 +219,8 @@ pub(super) const TOOLS: &[Own] = &[
     Own {
         name: "settings_get",
         title: "Look at a setting",
-        description: "Tells whether a setting is there, and what names it. Secrets are masked: \
-                      name them as ${settings.KEY} where they are needed.",
+        description: "Tells whether a setting is there, and what names it. Values of secrets are not \
+                      shown: name them as ${settings.KEY} where they are needed.",
         input: r#"{
             "type": "object",
             "properties": { "key": { "type": "string" } },

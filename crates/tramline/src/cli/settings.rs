@@ -4,7 +4,9 @@ use super::audited::Command;
 use super::{Common, Done, Exit, Stopped, output, runs};
 use clap::Subcommand;
 use std::io::{IsTerminal as _, Read as _};
-use tramline_engine::settings::{SettingsFault, Shown, Source, VALUE_BYTES_MAX, missing};
+use tramline_engine::settings::{
+    STRONG_BYTES_MIN, SettingsFault, Shown, Source, VALUE_BYTES_MAX, is_strong, missing, not_hidden,
+};
 
 /// Keep the keys and secrets that documents and servers name.
 #[derive(clap::Args)]
@@ -64,6 +66,9 @@ pub(super) async fn main(common: Common, verb: Settings) -> Done {
         SettingsVerb::Set(verb) => {
             let value = value(&verb)?;
             settings.set(&verb.key, &value, !verb.plain).await?;
+            if let Some(warning) = weakness(&verb.key, &value).filter(|_| !verb.plain) {
+                output::warn(&warning);
+            }
             if common.json {
                 output::line(&serde_json::json!({ "key": verb.key, "secret": !verb.plain }));
             } else {
@@ -98,6 +103,23 @@ pub(super) async fn main(common: Common, verb: Settings) -> Done {
     Ok(Exit::Done)
 }
 
+/// What to say of a secret that is hidden badly.
+fn weakness(key: &str, value: &str) -> Option<String> {
+    if let Some(why) = not_hidden(value) {
+        return Some(format!(
+            "`{key}` is {why}: it is kept encrypted, but not replaced in results, journals and logs; \
+             use a longer value"
+        ));
+    }
+    (!is_strong(value)).then(|| {
+        format!(
+            "`{key}` can be guessed: an agent that tries values out sees which one is replaced by \
+             [redacted:{key}], and every text that holds the value is changed; use at least \
+             {STRONG_BYTES_MIN} bytes that are no words or numbers"
+        )
+    })
+}
+
 /// The value: as given, from a pipe, or asked for without showing it.
 fn value(verb: &Setting) -> Result<String, Stopped> {
     if let Some(value) = &verb.value {
@@ -105,7 +127,7 @@ fn value(verb: &Setting) -> Result<String, Stopped> {
     }
     let cannot = |error: std::io::Error| Stopped::bad(format!("the value cannot be read: {error}"));
     if !verb.stdin && std::io::stdin().is_terminal() {
-        let prompt = format!("value of {}: ", verb.key);
+        let prompt = format!("value of {}: ", output::field(&verb.key));
         return rpassword::prompt_password(prompt).map_err(cannot);
     }
     let mut text = String::new();
@@ -125,16 +147,21 @@ fn show(shown: &Shown, json: bool) {
         Ok(value) => value.clone(),
         Err(why) => format!("cannot be read: {why}"),
     };
-    let kind = match (shown.secret, shown.hidden) {
-        (false, _) => "  (plain)",
-        (true, true) => "",
-        (true, false) => "  (too short to be hidden)",
+    let kind = match (shown.secret, shown.not_hidden) {
+        (false, _) => "  (plain)".to_owned(),
+        (true, None) => String::new(),
+        (true, Some(why)) => format!("  ({why})"),
+    };
+    let by = if shown.by_agent {
+        "  (set by an agent)"
+    } else {
+        ""
     };
     let from = match &shown.source {
         Source::Kept => String::new(),
         Source::Environment(name) => format!("  (from {name})"),
     };
-    output::text_line(&format!("{}  {value}{kind}{from}", shown.key));
+    output::text_line(&format!("{}  {value}{kind}{from}{by}", shown.key));
     for user in &shown.used_by {
         output::text_line(&format!("    used by {user}"));
     }
@@ -154,7 +181,9 @@ fn as_json(shown: &Shown) -> serde_json::Value {
         "value": value,
         "error": error,
         "secret": shown.secret,
-        "hidden": shown.hidden,
+        "hidden": shown.secret && shown.not_hidden.is_none(),
+        "guessable": shown.guessable,
+        "set_by": if shown.by_agent { "agent" } else { "operator" },
         "source": source,
         "set_ms": shown.set_ms,
         "used_by": shown.used_by,
@@ -166,6 +195,8 @@ impl From<SettingsFault> for Stopped {
         let exit = match &fault {
             SettingsFault::BadKey { .. }
             | SettingsFault::TooShort { .. }
+            | SettingsFault::Guessable { .. }
+            | SettingsFault::Operators { .. }
             | SettingsFault::TooMuch(_) => Exit::BadInput,
             SettingsFault::Store(_)
             | SettingsFault::Sealed(_)

@@ -382,3 +382,186 @@ fn runs_are_pruned_by_flags_and_by_the_configuration() {
         (3, 3)
     );
 }
+
+#[test]
+fn what_a_server_says_of_its_tools_holds_no_secret() {
+    let place = Tramline::new();
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("mcp.json");
+    let config = config.to_str().unwrap();
+    let unruly = tramline_unruly::program::unruly().unwrap();
+    let servers = json!({"mcpServers": {
+        "u": {"command": unruly, "env": {"UNRULY_SAYS": "it is ${settings.API_TOKEN}"}},
+    }});
+    fs::write(config, servers.to_string()).unwrap();
+    assert_eq!(place.set("API_TOKEN", SECRET).code(), 0);
+    let mut heard = String::new();
+    for words in [
+        vec!["registry", "list", "--mcp-config", config],
+        vec!["registry", "list", "--json", "--mcp-config", config],
+        vec!["registry", "show", "u:says", "--mcp-config", config],
+        vec![
+            "registry",
+            "search",
+            "says",
+            "--json",
+            "--mcp-config",
+            config,
+        ],
+    ] {
+        let done = place.run(&words);
+        assert_eq!(done.code(), 0, "{words:?} {}", said(&done));
+        heard += &said(&done);
+    }
+    assert!(heard.contains("it is [redacted:API_TOKEN]"), "{heard}");
+    assert_hidden(&heard);
+    assert_hidden(&everything_in(place.data.path()));
+}
+
+#[test]
+fn what_was_kept_of_tools_is_cleaned_when_it_is_read() {
+    let place = Tramline::new();
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("mcp.json");
+    let config = config.to_str().unwrap();
+    let unruly = tramline_unruly::program::unruly().unwrap();
+    let servers = json!({"mcpServers": {"u": {"command": unruly, "env": {"UNRULY_SAYS": SECRET}}}});
+    fs::write(config, servers.to_string()).unwrap();
+    // Kept while nobody knows that it is a secret.
+    let list = ["registry", "list", "--json", "--mcp-config", config];
+    assert!(place.run(&list).out().contains(SECRET));
+    assert_eq!(place.set("API_TOKEN", SECRET).code(), 0);
+    let again = place.run(&list);
+    assert_hidden(&said(&again));
+    assert!(
+        again.out().contains("[redacted:API_TOKEN]"),
+        "{}",
+        said(&again)
+    );
+}
+
+/// A server that refuses every request with all that it was sent.
+fn echoing() -> std::net::SocketAddr {
+    use std::io::{BufRead as _, BufReader};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            let head: Vec<String> = lines
+                .map_while(Result::ok)
+                .take_while(|line| !line.is_empty())
+                .collect();
+            let body = format!("refused: {}", head.join(" | "));
+            let length = body.len();
+            let _ = write!(
+                stream,
+                "HTTP/1.1 403 Forbidden\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+            );
+        }
+    });
+    address
+}
+
+#[test]
+fn what_a_refusing_server_echoes_holds_no_credential() {
+    let place = Tramline::new();
+    let folder = tempfile::tempdir().unwrap();
+    let address = echoing();
+    let config = folder.path().join("mcp.json");
+    let config = config.to_str().unwrap();
+    let path = folder.path().join("t.yaml");
+    let path = path.to_str().unwrap();
+    fs::write(
+        path,
+        "version: '1.0'
+server: { name: s, version: '1' }
+tools:
+  - name: t
+    description: d
+    inputSchema: { type: object }
+    nodes:
+      - { id: entry, type: entry, next: a }
+      - { id: a, type: mcp, server: h, tool: x, args: {}, next: exit }
+      - { id: exit, type: exit }
+",
+    )
+    .unwrap();
+    assert_eq!(place.set("API_TOKEN", SECRET).code(), 0);
+    for text in [
+        "Bearer ${settings.API_TOKEN}",
+        "Bearer ${OUR_TEST_KEY}",
+        SECRET,
+    ] {
+        let server =
+            json!({"url": format!("http://{address}/mcp"), "headers": {"X-Api-Key": text}});
+        fs::write(config, json!({"mcpServers": {"h": server}}).to_string()).unwrap();
+        for words in [
+            vec!["registry", "list", "--mcp-config", config],
+            vec!["run", path, "--mcp-config", config],
+            vec![
+                "run",
+                path,
+                "--json",
+                "--log",
+                "trace",
+                "--mcp-config",
+                config,
+            ],
+            vec!["doctor", "--mcp-config", config],
+        ] {
+            let mut command = place.command(&words);
+            let done = Done(command.env("OUR_TEST_KEY", SECRET).output().unwrap());
+            assert_hidden(&said(&done));
+        }
+    }
+    let model = format!(
+        "model: {{ dialect: openai, name: m, url: 'http://{address}/v1', key: '${{OUR_TEST_KEY}}' }}"
+    );
+    let file = folder.path().join("tramline.yaml");
+    fs::write(&file, model).unwrap();
+    let words = [
+        "registry",
+        "run",
+        "builtin:llm",
+        "--input",
+        r#"{"prompt":"hi"}"#,
+    ];
+    let mut command = place.command(&words);
+    command
+        .env("OUR_TEST_KEY", SECRET)
+        .arg("--config")
+        .arg(&file);
+    let done = Done(command.output().unwrap());
+    assert!(said(&done).contains("403"), "{}", said(&done));
+    assert_hidden(&said(&done));
+    assert_hidden(&everything_in(place.data.path()));
+}
+
+#[test]
+fn the_operator_is_warned_of_secrets_that_are_hidden_badly() {
+    let place = Tramline::new();
+    for (value, says) in [
+        ("swordfish", "can be guessed"),
+        ("48213377", "can be guessed"),
+        ("password", "too common to be hidden"),
+    ] {
+        let done = place.set("PIN", value);
+        assert_eq!(done.code(), 0, "{}", said(&done));
+        assert!(
+            done.err().contains("warning") && done.err().contains(says),
+            "{}",
+            done.err()
+        );
+    }
+    let listed = place.run(&["settings", "list"]);
+    assert!(
+        listed.out().contains("too common to be hidden"),
+        "{}",
+        listed.out()
+    );
+    assert_eq!(place.set("PIN", "abcd").code(), 2);
+    let strong = place.set("KEY", SECRET);
+    assert!(!strong.err().contains("warning"), "{}", strong.err());
+}

@@ -156,7 +156,7 @@ impl Engine {
             step: question.number,
             depth: 1,
         };
-        self.is_discreet(&*start.graph.workflow)?;
+        self.is_discreet(&start.graph.workflow)?;
         match self.begin(run.clone(), clock::now_ms(), start, Some(parent)) {
             Ok(begun) => begun.ended().await.map(|_| ())?,
             // The same call was made twice at once, and the other one begins it.

@@ -5,7 +5,7 @@ use crate::server::toolset::Means;
 use rmcp::model::CallToolResult;
 use tramline_core::{Map, Value};
 use tramline_engine::Settings;
-use tramline_engine::settings::{SettingsFault, Shown, Source, missing};
+use tramline_engine::settings::{Setter, SettingsFault, Shown, Source, missing};
 
 pub(super) async fn set(means: Means, arguments: Value) -> CallToolResult {
     let text = |key| {
@@ -31,12 +31,10 @@ async fn try_set(
         let command = format!("tramline settings set {key}");
         return Err(Wrong::new("forbidden", message).suggesting(command));
     }
-    settings.set(key, value, secret).await.map_err(refused)?;
+    let set = settings.set_by(Setter::Agent, key, value, secret).await;
+    set.map_err(refused)?;
     let shown = shown(means, settings, key).await?;
-    Ok(success(
-        shown.map_or(Value::Null, |one| told(&one, true)),
-        None,
-    ))
+    Ok(success(shown.map_or(Value::Null, |one| told(&one)), None))
 }
 
 pub(super) async fn get(means: Means, arguments: Value) -> CallToolResult {
@@ -49,8 +47,7 @@ async fn try_get(means: &Means, key: &str) -> Result<CallToolResult, Wrong> {
     let shown = shown(means, settings, key).await?.ok_or_else(|| {
         Wrong::new("not_found", missing(key)).suggesting(format!("tramline settings set {key}"))
     })?;
-    // To one caller among several not even the ends of a secret are shown.
-    Ok(success(told(&shown, means.caller().name.is_none()), None))
+    Ok(success(told(&shown), None))
 }
 
 fn settings(means: &Means) -> Result<&Settings, Wrong> {
@@ -67,7 +64,9 @@ fn refused(fault: SettingsFault) -> Wrong {
     let kind = match &fault {
         SettingsFault::BadKey { .. }
         | SettingsFault::TooShort { .. }
+        | SettingsFault::Guessable { .. }
         | SettingsFault::TooMuch(_) => "validation",
+        SettingsFault::Operators { .. } => "forbidden",
         SettingsFault::Store(_)
         | SettingsFault::Sealed(_)
         | SettingsFault::Damaged { .. }
@@ -76,13 +75,14 @@ fn refused(fault: SettingsFault) -> Wrong {
     Wrong::new(kind, fault.to_string())
 }
 
-fn told(shown: &Shown, ends: bool) -> Value {
+/// A setting as agents see it: of a secret not even the ends, which would help to find the rest.
+fn told(shown: &Shown) -> Value {
     let mut told = Map::new();
     told.insert("key", shown.key.clone().into());
     told.insert("is_set", true.into());
     told.insert("secret", shown.secret.into());
     match &shown.value {
-        Ok(_) if shown.secret && !ends => {}
+        Ok(_) if shown.secret => {}
         Ok(value) => {
             told.insert("value", value.as_str().into());
         }

@@ -11,6 +11,11 @@ use tramline_mcp::server::{Server, Toolset};
 const SECRET: &str = "sk-live-0123456789abcdefXYZ";
 
 fn serving() -> Server {
+    with_settings().0
+}
+
+/// A server, and the settings of its operator.
+fn with_settings() -> (Server, Settings) {
     let store = Arc::new(MemoryStore::default());
     let kept = Arc::clone(&store) as Arc<dyn Store>;
     let settings = Settings::new(kept, Arc::new(FakeSealer(3)), []).unwrap();
@@ -24,11 +29,12 @@ fn serving() -> Server {
     }));
     settings.told_users(vec![("TOKEN".into(), "server github".into())]);
     let options = Options {
-        settings: Some(settings),
+        settings: Some(settings.clone()),
         ..Options::default()
     };
     let engine = Engine::with_workflows(store, Arc::new(tools()), Arc::new(shelf), options);
-    over(engine, &[Toolset::Library, Toolset::Graphs], graphs)
+    let server = over(engine, &[Toolset::Library, Toolset::Graphs], graphs);
+    (server, settings)
 }
 
 #[tokio::test]
@@ -48,9 +54,11 @@ async fn a_secret_is_set_used_and_never_shown() {
             "tramline settings set TOKEN"
         );
         let set = call("settings_set", json!({"key": "TOKEN", "value": SECRET})).await;
-        assert_eq!(set["data"]["value"], "sk-…fXYZ", "{set}");
+        assert_eq!(set["data"]["is_set"], true, "{set}");
+        assert_eq!(set["data"].get("value"), None, "{set}");
         let told = call("settings_get", json!({"key": "TOKEN"})).await;
         assert_eq!(told["success"], true);
+        assert_eq!(told["data"].get("value"), None, "{told}");
         let users = &told["data"]["used_by"];
         assert_eq!(
             users,
@@ -78,7 +86,36 @@ async fn a_secret_is_set_used_and_never_shown() {
         let echoed = call("plain", json!({"said": format!("it is {SECRET}!")})).await;
         assert_eq!(echoed["said"], "it is [redacted:TOKEN]!");
         assert!(!heard.contains("0123456789"), "{heard}");
+        assert!(!heard.contains("XYZ") && !heard.contains("sk-"), "{heard}");
     }
+}
+
+#[tokio::test]
+async fn an_agent_changes_nothing_of_the_operators_and_hides_no_words() {
+    let (server, settings) = with_settings();
+    settings.set("MINE", "operators-own-1", true).await.unwrap();
+    let client = connect(&server, ERAS[1]).await;
+    for (key, value, kind) in [
+        ("MINE", SECRET, "forbidden"),
+        ("Z", "value", "validation"),
+        ("Z", "Authorization", "validation"),
+        ("Z", "zzzzghp", "validation"),
+    ] {
+        let set = json!({"key": key, "value": value});
+        let told = client.call("settings_set", set).await;
+        let error = &structured(&told)["error"];
+        assert_eq!(error["type"], kind, "{error}");
+        let says = error["message"].as_str().unwrap();
+        assert!(
+            says.contains(&format!("tramline settings set {key}")),
+            "{says}"
+        );
+    }
+    assert_eq!(settings.value("MINE"), Some(Ok("operators-own-1".into())));
+    let echoed = client
+        .call("plain", json!({"value": "Authorization"}))
+        .await;
+    assert_eq!(structured(&echoed), &json!({"value": "Authorization"}));
 }
 
 #[tokio::test]
