@@ -14,15 +14,37 @@ const FRAMED_BYTES_MAX: usize = 1 << 20;
 
 /// Shows every flaw of a document.
 pub(super) fn show(flawed: &Flawed) {
+    let source = match flawed.text.len() <= FRAMED_BYTES_MAX {
+        true => harmless(&flawed.text),
+        false => String::new(),
+    };
     for flaw in flawed.flaws.iter().take(SHOWN_MAX) {
-        output::say_drawn(&frame(flawed, flaw));
+        output::say_drawn(&frame(flawed, flaw, &source));
     }
     if flawed.flaws.len() > SHOWN_MAX {
         output::say(&format!("… and {} more", flawed.flaws.len() - SHOWN_MAX));
     }
 }
 
-fn frame(flawed: &Flawed, flaw: &Flaw) -> String {
+/// A document without what steers a terminal, each character replaced by one of the same length, so
+/// that places stay where they are.
+fn harmless(text: &str) -> String {
+    let stays = |c: char| {
+        let alone = c.encode_utf8(&mut [0; 4]).to_owned();
+        "\t\n".contains(c) || *output::field(&alone) == *alone
+    };
+    let instead = |c: char| match c.len_utf8() {
+        1 => '?',
+        2 => '¿',
+        3 => '\u{fffd}',
+        _ => '\u{1f6c7}',
+    };
+    let text = text.replace("\r\n", " \n");
+    let changed = |c: char| if stays(c) { c } else { instead(c) };
+    text.chars().map(changed).collect()
+}
+
+fn frame(flawed: &Flawed, flaw: &Flaw, source: &str) -> String {
     let level = match flaw.code.severity() {
         Severity::Warning => Level::WARNING,
         Severity::Error => Level::ERROR,
@@ -32,16 +54,11 @@ fn frame(flawed: &Flawed, flaw: &Flaw) -> String {
     let path = output::field(&flawed.path);
     let suggestion = flaw.suggestion.as_deref().map(output::field);
     let mut group = level.primary_title(&*message).id(flaw.code.as_str());
-    let text = if flawed.text.len() <= FRAMED_BYTES_MAX {
-        flawed.text.as_str()
-    } else {
-        ""
-    };
-    let mut report = if text.is_empty() {
+    let mut report = if source.is_empty() {
         let place = format!("{path}:{}:{}", flaw.place.line, flaw.place.column);
         group.element(Level::NOTE.message(place))
     } else {
-        let snippet = Snippet::source(text)
+        let snippet = Snippet::source(source)
             .path(&*path)
             .annotation(AnnotationKind::Primary.span(span));
         group = group.id(flaw.code.as_str());
@@ -76,4 +93,17 @@ fn offset(text: &str, line: usize, column: usize) -> usize {
         .char_indices()
         .nth(column.saturating_sub(1))
         .map_or(text.len(), |(at, _)| start + at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_in_a_frame_steers_nothing_and_keeps_its_places() {
+        let text = "a\u{1b}[2J\u{9b}b\u{202e}\u{e0041}é\tc\r\nd\re";
+        let clean = harmless(text);
+        assert_eq!(clean, "a?[2J¿b\u{fffd}\u{1f6c7}é\tc \nd?e");
+        assert_eq!(clean.len(), text.len());
+    }
 }

@@ -149,6 +149,10 @@ fn what_documents_say_steers_no_terminal() {
     ] {
         assert_harmless(&on_terminal(&place, &words), &words[..2].join(" "));
     }
+    let raw = folder.path().join("raw.yaml");
+    fs::write(&raw, format!("tools:\n  - name: EVIL{HOSTILE}\n    x: [\n")).unwrap();
+    let framed = on_terminal(&place, &["check", "--offline", raw.to_str().unwrap()]);
+    assert_steers_nothing(&framed, "check");
     let saved = place.run(&["library", "save", &tells, "--name", "tells"]);
     assert_eq!(saved.code(), 0, "{}", saved.err());
     let listed = on_terminal(&place, &["library", "list"]);
@@ -156,7 +160,6 @@ fn what_documents_say_steers_no_terminal() {
     // Results and documents may have several lines.
     for words in [
         vec!["run", &tells, "--mcp-config", &servers],
-        vec!["graph", &tells],
         vec!["convert", &tells, "--to", "yaml"],
         vec!["library", "show", "tells"],
     ] {
