@@ -19,7 +19,7 @@ use tramline_engine::seams::{Hints, Tool};
 use tramline_process::{ProcessTree, TreeCommand};
 
 /// So much of the last line of what a command complains is told in its failure, in characters.
-const SAID_CHARS_MAX: usize = 300;
+const SAID_CHARS_SHOWN: usize = 300;
 
 /// What a command prints on one of its outputs at most, in bytes: it goes into the journal.
 const OUTPUT_BYTES_MAX: u64 = 4 << 20;
@@ -209,7 +209,7 @@ async fn bounded(pipe: Option<impl AsyncRead + Unpin>, name: &str) -> Result<Vec
 
 /// The beginning of a long line, to the end of a word: half a secret is not known for one.
 fn cut(line: &str) -> &str {
-    let Some((end, _)) = line.char_indices().nth(SAID_CHARS_MAX) else {
+    let Some((end, _)) = line.char_indices().nth(SAID_CHARS_SHOWN) else {
         return line;
     };
     let words = line[..end].rfind(char::is_whitespace).unwrap_or(0);
