@@ -176,8 +176,6 @@ fn overwrites(arena: &Arena, chance: &mut Chance) -> Result<&'static str> {
         "graphs.yaml",
         "mcp.json",
         "tramline.yaml",
-        "tokens.txt",
-        "procedure.md",
         "data/settings.key",
         "data/tramline.db",
     ];
@@ -215,18 +213,21 @@ fn deletes(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
 
 fn reads_key(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
     let mut outcome = "refused";
-    for file in [
-        "data/settings.key",
-        "data/tramline.db",
-        "data/tramline.db-wal",
-        "tokens.txt",
+    let (open, named) = (&arena.open, &arena.named);
+    let bob = Some(arena.world.bob.as_str());
+    // A server can guard only the files that it was given: the tokens are those of `named`.
+    for (on, token, file) in [
+        (open, None, "data/settings.key"),
+        (open, None, "data/tramline.db"),
+        (open, None, "data/tramline.db-wal"),
+        (named, bob, "tokens.txt"),
     ] {
-        let reply = execute(arena, &ir("read-file", json!({"path": file})))?;
+        let asked = json!({"workflow": ir("read-file", json!({"path": file})), "parameters": {}});
+        let reply = arena.call(on, token, "workflow_execute", &asked, ANSWER_MAX)?;
         if reply.outcome() == "answered" {
             outcome = "answered";
-            arena
-                .witness
-                .violated(Wrong::Leak, format!("an agent may read {file}"));
+            let what = format!("an agent may read {file}");
+            arena.witness.violated(Wrong::Leak, what);
         }
     }
     Ok(outcome)
