@@ -270,6 +270,8 @@ pub enum Refusal {
     AgentsOff,
     /// The answer changes the arguments of a call, which only people do.
     PersonEdits,
+    /// The answer came over HTTP without a token, so it may be anybody's on the machine.
+    TokenNeeded,
 }
 
 impl Refusal {
@@ -284,6 +286,9 @@ impl Refusal {
                 "the operator lets agents answer nothing here (`approvals.agents: none`)"
             }
             Self::PersonEdits => "only a person may change the arguments of a call",
+            Self::TokenNeeded => {
+                "without a token the HTTP API answers nothing that a person should decide"
+            }
         }
     }
 }

@@ -79,7 +79,7 @@ pub use pinned::{Pins, in_conversation};
 pub use port::{PORT_BYTES_MAX, Unreadable};
 pub use quota::Quota;
 pub use retention::{Pruned, Retention};
-pub use start::{Owner, Start};
+pub use start::{Admission, Owner, Start};
 
 /// Runs workflows. Clones share everything.
 #[derive(Clone)]

@@ -31,8 +31,8 @@ pub mod uses;
 
 pub use drive::Ended;
 pub use engine::{
-    Approvals, At, Begun, Branch, Branched, DESCENDANTS_MAX, Effects, Engine, Follow, Guide,
-    Handle, Loaded, Options, Owner, PORT_BYTES_MAX, PersonNeeded, Pins, Pruned, Quota,
+    Admission, Approvals, At, Begun, Branch, Branched, DESCENDANTS_MAX, Effects, Engine, Follow,
+    Guide, Handle, Loaded, Options, Owner, PORT_BYTES_MAX, PersonNeeded, Pins, Pruned, Quota,
     RUNS_DRIVEN_MAX, Respondent, Retention, Said, Scratch, Start, ToolCall, Unreadable, Went,
     in_conversation, over, stale,
 };

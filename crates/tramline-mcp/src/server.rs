@@ -42,7 +42,7 @@ mod upstream;
 
 pub use about::About;
 pub use conduct::Conduct;
-pub use http::{Beside, Http, HttpFault, Named};
+pub use http::{Beside, Http, HttpFault, HttpLimits, Named};
 pub use offer::NameTaken;
 pub use sop::{PinTerms, PinnedProcedure};
 pub use toolset::{Toolset, UnknownToolset};

@@ -4,14 +4,17 @@ use crate::Desk;
 use crate::asked::Body;
 use crate::told::{self, Wrong};
 use axum::Json;
-use axum::extract::{Extension, Path, State};
+use axum::extract::{Extension, FromRequestParts, Path, State};
+use axum::http::Extensions;
+use axum::http::request::Parts;
 use serde::Deserialize;
 use serde_json::Value as Told;
+use std::convert::Infallible;
 use tramline_core::authority::AnswerChannel;
 use tramline_core::ids::{Checkpoint, RunId};
 use tramline_core::journal::{Answer, Budget, Pause};
 use tramline_core::{Str, question};
-use tramline_engine::{Owner, Respondent, Said};
+use tramline_engine::{Admission, Owner, Respondent, Said};
 
 /// What somebody says to a question.
 #[derive(Debug, Deserialize)]
@@ -41,12 +44,12 @@ pub(crate) struct Ended {
 pub(crate) async fn answer(
     State(desk): State<Desk>,
     Extension(owner): Extension<Owner>,
-    person: Option<Extension<Respondent>>,
+    speaker: Speaker,
     Path(checkpoint): Path<String>,
     Body(given): Body<Given>,
 ) -> Result<Json<Told>, Wrong> {
     let asked: Checkpoint = checkpoint.parse()?;
-    let respondent = respondent(&owner, given.by.as_deref(), person);
+    let respondent = respondent(&owner, given.by.as_deref(), &speaker);
     settle(&desk, &owner, &asked, &given, respondent)
         .await
         .map(Json)
@@ -55,12 +58,12 @@ pub(crate) async fn answer(
 pub(crate) async fn abort(
     State(desk): State<Desk>,
     Extension(owner): Extension<Owner>,
-    person: Option<Extension<Respondent>>,
+    speaker: Speaker,
     Path(run): Path<String>,
     Body(given): Body<Ended>,
 ) -> Result<Json<Told>, Wrong> {
     let run: RunId = run.parse()?;
-    let by = respondent(&owner, given.by.as_deref(), person).name;
+    let by = respondent(&owner, given.by.as_deref(), &speaker).name;
     end(&desk, &owner, &run, by, given.why).await.map(Json)
 }
 
@@ -77,18 +80,40 @@ pub(crate) fn name(owner: &Owner, said: Option<&str>, person: Option<&Respondent
     }
 }
 
-/// Who answers: the person that the door let in, or a caller with the run's own token.
-pub(crate) fn respondent(
-    owner: &Owner,
-    said: Option<&str>,
-    person: Option<Extension<Respondent>>,
-) -> Respondent {
-    match person {
-        Some(Extension(person)) if person.channel == AnswerChannel::Studio => {
-            Respondent::new(name(owner, said, Some(&person)), person.channel)
+/// Who speaks by a request, as far as the door knows.
+pub(crate) struct Speaker {
+    person: Option<Respondent>,
+    admission: Admission,
+}
+
+impl Speaker {
+    pub(crate) fn of(extensions: &Extensions) -> Self {
+        Self {
+            person: extensions.get().cloned(),
+            admission: extensions.get().copied().unwrap_or_default(),
         }
-        Some(Extension(person)) => person,
-        None => Respondent::new(name(owner, said, None), AnswerChannel::Http),
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Speaker {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self::of(&parts.extensions))
+    }
+}
+
+/// Who answers: the person that the door let in, or a caller with the run's own token.
+pub(crate) fn respondent(owner: &Owner, said: Option<&str>, speaker: &Speaker) -> Respondent {
+    match &speaker.person {
+        Some(person) if person.channel == AnswerChannel::Studio => {
+            Respondent::new(name(owner, said, Some(person)), person.channel)
+        }
+        Some(person) => person.clone(),
+        None => Respondent {
+            admission: speaker.admission,
+            ..Respondent::new(name(owner, said, None), AnswerChannel::Http)
+        },
     }
 }
 

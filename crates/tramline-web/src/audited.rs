@@ -1,8 +1,8 @@
 //! Requests that change something, in the audit: noted where every request passes.
 
+use crate::answers::Speaker;
 use crate::told::Wrong;
 use crate::{Desk, answers};
-use axum::Extension;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::Method;
@@ -10,8 +10,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::Value as Told;
 use tramline_core::ids::{Checkpoint, RunId};
+use tramline_engine::Owner;
 use tramline_engine::audit::Note;
-use tramline_engine::{Owner, Respondent};
 
 /// By which door these commands come.
 const DOOR: &str = "http";
@@ -58,8 +58,8 @@ fn begun(desk: &Desk, request: &Request, said: &Told) -> Note {
     let text = |key: &str| said.get(key).and_then(Told::as_str);
     let extensions = request.extensions();
     let owner = extensions.get::<Owner>().cloned().unwrap_or_default();
-    let person = extensions.get::<Respondent>().cloned().map(Extension);
-    let by = answers::respondent(&owner, text("by"), person).name;
+    let speaker = Speaker::of(extensions);
+    let by = answers::respondent(&owner, text("by"), &speaker).name;
     let (command, run) = command(request);
     let mut note = Note::new(command, by.as_str());
     note.door = Some(DOOR.to_owned());

@@ -5,7 +5,7 @@ use crate::check::{form, hint};
 use crate::told::Wrong;
 use crate::{Desk, Studio};
 use axum::Json;
-use axum::extract::{Path as Named, State};
+use axum::extract::{Extension, Path as Named, State};
 use serde::Deserialize;
 use serde_json::{Value as Told, json};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -14,6 +14,7 @@ use std::sync::PoisonError;
 use tramline_core::formats::checked;
 use tramline_core::formats::document::BYTES_MAX;
 use tramline_core::formats::edit::{self, Edit};
+use tramline_engine::Admission;
 
 impl Studio {
     /// What the document at a path is called here.
@@ -104,9 +105,16 @@ pub(crate) struct Draft {
 
 pub(crate) async fn write(
     State(desk): State<Desk>,
+    admission: Option<Extension<Admission>>,
     Named(id): Named<String>,
     Body(draft): Body<Draft>,
 ) -> Result<Json<Told>, Wrong> {
+    // What a document says is started on this machine: not for anybody who can reach a port of it.
+    if admission.is_none_or(|Extension(it)| it == Admission::Open) {
+        return Err(Wrong::token_needed(
+            "documents are written with a token, or in the studio by the address that `tramline studio` prints",
+        ));
+    }
     let (path, files) = desk.studio.find(&id)?;
     if draft.text.len() > BYTES_MAX {
         return Err(Wrong::request(format!(

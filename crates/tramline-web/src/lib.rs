@@ -1,7 +1,8 @@
 //! The studio and the HTTP API behind it: documents, runs, questions, the debugger.
 //!
 //! Thin: each route reads, makes one engine or core call and tells. It may not know MCP, and it
-//! does not decide who is let in: whoever serves it says by [`Owner`] whose runs a request may see.
+//! does not decide who is let in: whoever serves it looks at token, host and origin of each request,
+//! and says by [`Owner`] whose runs it may see and by [`Admission`] whether it showed a token.
 
 mod about;
 mod answers;
@@ -37,7 +38,7 @@ use tramline_engine::{Engine, PORT_BYTES_MAX};
 
 pub use documents::Files;
 pub use metrics::{Written, metrics};
-pub use tramline_engine::Owner;
+pub use tramline_engine::{Admission, Owner};
 
 /// Larger requests are refused, in bytes: a document of the largest size, escaped as JSON.
 const BODY_BYTES_MAX: usize = 16 << 20;
@@ -73,7 +74,7 @@ pub fn studio() -> Router {
         .route("/studio", get(page::index))
         .route("/studio/", get(page::index))
         .route("/studio/{*path}", get(page::file))
-        .layer(from_fn(guard::same_place))
+        .layer(from_fn(guard::harden))
 }
 
 /// The API. Whoever serves it lets only those through who may see runs at all.
@@ -88,7 +89,7 @@ pub fn api(engine: &Engine, studio: Studio) -> Router {
         .layer(from_fn_with_state(desk.clone(), audited::noting))
         .layer(from_fn_with_state(desk.clone(), approver::sees_all))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
-        .layer(from_fn(guard::same_place))
+        .layer(from_fn(guard::harden))
         .with_state(desk)
 }
 

@@ -30,7 +30,7 @@ pub fn metrics(engine: &Engine, written: Written) -> Router {
     };
     Router::new()
         .route("/metrics", get(told))
-        .layer(from_fn(guard::same_place))
+        .layer(from_fn(guard::harden))
 }
 
 /// How many runs wait for an answer; what cannot be counted is not.

@@ -1,5 +1,6 @@
 //! The debugger: where a run halts, how it goes on, and another way from one of its steps.
 
+use crate::answers::Speaker;
 use crate::asked::{Body, Traced};
 use crate::told::{self, Wrong};
 use crate::tools::{self, Breakpoint};
@@ -30,12 +31,12 @@ pub(crate) struct Breakpoints {
 pub(crate) async fn pause(
     State(desk): State<Desk>,
     Extension(owner): Extension<Owner>,
-    person: Option<Extension<Respondent>>,
+    speaker: Speaker,
     Path(run): Path<String>,
     Body(_): Body<Nothing>,
 ) -> Result<Json<Told>, Wrong> {
     let run: RunId = run.parse()?;
-    let by = answers::respondent(&owner, None, person);
+    let by = answers::respondent(&owner, None, &speaker);
     set_stepping(&desk, &owner, &run, true, &by.name).await?;
     told(&desk, &owner, &run).await
 }
@@ -43,12 +44,12 @@ pub(crate) async fn pause(
 pub(crate) async fn step(
     State(desk): State<Desk>,
     Extension(owner): Extension<Owner>,
-    person: Option<Extension<Respondent>>,
+    speaker: Speaker,
     Path(run): Path<String>,
     Body(_): Body<Nothing>,
 ) -> Result<Json<Told>, Wrong> {
     let run: RunId = run.parse()?;
-    let by = answers::respondent(&owner, None, person);
+    let by = answers::respondent(&owner, None, &speaker);
     set_stepping(&desk, &owner, &run, true, &by.name).await?;
     go_on(&desk, &owner, &run, by).await
 }
@@ -56,12 +57,12 @@ pub(crate) async fn step(
 pub(crate) async fn proceed(
     State(desk): State<Desk>,
     Extension(owner): Extension<Owner>,
-    person: Option<Extension<Respondent>>,
+    speaker: Speaker,
     Path(run): Path<String>,
     Body(_): Body<Nothing>,
 ) -> Result<Json<Told>, Wrong> {
     let run: RunId = run.parse()?;
-    let by = answers::respondent(&owner, None, person);
+    let by = answers::respondent(&owner, None, &speaker);
     set_stepping(&desk, &owner, &run, false, &by.name).await?;
     let stood = told::load(&desk.engine, &owner, &run).await?.run;
     for seq in layers(&stood) {
@@ -80,7 +81,7 @@ pub(crate) async fn proceed(
 pub(crate) async fn breakpoints(
     State(desk): State<Desk>,
     Extension(owner): Extension<Owner>,
-    person: Option<Extension<Respondent>>,
+    speaker: Speaker,
     Path(run): Path<String>,
     Body(given): Body<Breakpoints>,
 ) -> Result<Json<Told>, Wrong> {
@@ -90,7 +91,7 @@ pub(crate) async fn breakpoints(
         breaks: tools::breaks(given.breakpoints),
         stepping: Watch::current(&loaded.entries).stepping,
     };
-    let by = answers::respondent(&owner, None, person);
+    let by = answers::respondent(&owner, None, &speaker);
     desk.engine.watch(&run, watch, by.name).await?;
     told(&desk, &owner, &run).await
 }
@@ -168,7 +169,7 @@ pub(crate) struct Forked {
 pub(crate) async fn fork(
     State(desk): State<Desk>,
     Extension(owner): Extension<Owner>,
-    person: Option<Extension<Respondent>>,
+    speaker: Speaker,
     Path(run): Path<String>,
     Traced(upstream): Traced,
     Body(given): Body<Forked>,
@@ -176,7 +177,7 @@ pub(crate) async fn fork(
     let run: RunId = run.parse()?;
     told::load(&desk.engine, &owner, &run).await?;
     if given.repeat_effects {
-        let by = answers::respondent(&owner, None, person);
+        let by = answers::respondent(&owner, None, &speaker);
         desk.engine.may_repeat_effects(&by)?;
     }
     let branch = Branch {

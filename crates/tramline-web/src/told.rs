@@ -53,6 +53,15 @@ impl Wrong {
         }
     }
 
+    /// It is not for a request without a token.
+    pub(crate) fn token_needed(message: impl Into<String>) -> Self {
+        Self {
+            code: StatusCode::FORBIDDEN,
+            kind: "token_needed",
+            message: message.into(),
+        }
+    }
+
     /// Something changed meanwhile.
     pub(crate) fn stale(message: impl Into<String>) -> Self {
         Self {

@@ -3,6 +3,7 @@
 //! Every door (tools, HTTP, forms, command line, studio, Rust programs) answers through
 //! [`Engine::answer`] or [`Engine::go_on_with`], and both come here before anything is journaled.
 
+use super::start::Admission;
 use super::{Engine, Inner};
 use crate::fault::Fault;
 use crate::policy::Verdict;
@@ -29,6 +30,8 @@ pub struct Respondent {
     pub channel: AnswerChannel,
     /// Whether the client that the answer comes from can show its user a form.
     pub shows_forms: bool,
+    /// How the request was let in that brings the answer.
+    pub admission: Admission,
 }
 
 impl Respondent {
@@ -38,6 +41,19 @@ impl Respondent {
             name: name.into(),
             channel,
             shows_forms: false,
+            admission: Admission::Token,
+        }
+    }
+
+    /// The table of the core. Over HTTP without a token it may be anybody on this machine, who answers
+    /// nothing that a person should decide, whatever agents may relay.
+    fn may_answer(&self, reason: Reason, agents: AgentAnswers) -> Result<(), Refusal> {
+        may_answer(reason, self.channel, agents, self.shows_forms)?;
+        let is_nameless = self.admission == Admission::Open && self.channel == AnswerChannel::Http;
+        let least = may_answer(reason, self.channel, AgentAnswers::None, false);
+        match is_nameless && least.is_err() {
+            true => Err(Refusal::TokenNeeded),
+            false => Ok(()),
         }
     }
 
@@ -92,7 +108,10 @@ impl fmt::Display for PersonNeeded {
         write!(f, "{asked} was not answered: {}; ", refusal.says())?;
         match refusal {
             Refusal::UseForm => write!(f, "a person can also answer with `{command}`")?,
-            Refusal::PersonOnly | Refusal::AgentsOff | Refusal::PersonEdits => {
+            Refusal::PersonOnly
+            | Refusal::AgentsOff
+            | Refusal::PersonEdits
+            | Refusal::TokenNeeded => {
                 write!(f, "a person answers with `{command}`")?;
             }
         }
@@ -117,7 +136,7 @@ impl Inner {
         let edits = matches!(answer, Answer::ProceedWith { .. });
         let ruled = match edits && by.channel.is_relayed() {
             true => Err(Refusal::PersonEdits),
-            false => may_answer(reason, by.channel, agents, by.shows_forms),
+            false => by.may_answer(reason, agents),
         };
         ruled.map_err(|refusal| {
             let asked = Checkpoint {
@@ -205,7 +224,7 @@ impl Engine {
     /// that is left out.
     pub fn may_repeat_effects(&self, by: &Respondent) -> Result<(), Fault> {
         let agents = self.0.options.approvals.agents;
-        let ruled = may_answer(Reason::Effect, by.channel, agents, by.shows_forms);
+        let ruled = by.may_answer(Reason::Effect, agents);
         ruled.map_err(|refusal| {
             let says = refusal.says();
             Fault::Refused(format!("calls are not repeated unasked here: {says}"))

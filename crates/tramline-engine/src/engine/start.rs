@@ -41,6 +41,16 @@ pub struct Start {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Owner(pub Option<Str>);
 
+/// How a front end let a request in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Admission {
+    /// Without a token, where none is needed: it may be anybody on this machine.
+    #[default]
+    Open,
+    /// By a token that was compared with those that are configured.
+    Token,
+}
+
 impl Start {
     /// An eager run.
     pub fn new(graph: Arc<Graph>, input: Value) -> Self {

@@ -1,35 +1,40 @@
 //! Streamable HTTP: loopback unless told otherwise, foreign origins refused, a token beyond it.
 
+mod activity;
+mod body;
+mod connections;
 mod direct;
+mod door;
 mod front;
+mod limits;
+mod malformed;
+mod place;
+mod sessions;
 
 use super::Server;
-use super::caller::Caller;
 use super::connection::Connection;
 use axum::Router;
-use axum::ServiceExt;
-use axum::extract::{Request, State};
-use axum::http::{StatusCode, header};
-use axum::middleware::{self, Next};
-use axum::response::{IntoResponse, Response};
+use axum::body::Body;
+use axum::http::StatusCode;
+use axum::http::header::{CONTENT_TYPE, HeaderValue};
+use axum::middleware::from_fn_with_state;
+use axum::response::Response;
 use axum::routing::get;
-use axum::serve::ListenerExt;
-use direct::Direct;
+use connections::Connections;
+use direct::{Direct, MESSAGE_BYTES_MAX};
+use door::Door;
 use front::Front;
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+pub use limits::HttpLimits;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use sessions::Sessions;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tramline_core::Str;
-use tramline_core::authority::AnswerChannel;
-use tramline_engine::{Owner, Respondent};
 
-/// A session of an older client ends after so long without a message, even while a call lasts:
-/// longer than people take to answer, short enough that forgotten ones go.
-const SESSION_IDLE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// Shorter tokens are refused where others can try them out, in bytes.
+const TOKEN_BYTES_MIN: usize = 16;
 
 /// How much randomness is in the studio's key, in bytes: nobody guesses it.
 const STUDIO_KEY_BYTES: usize = 32;
@@ -47,6 +52,10 @@ pub struct Http {
     /// What the studio shows that the operator has opened: whoever shows it is a person who may
     /// answer everything.
     pub studio: Option<String>,
+    /// Whether a token or the studio's key is needed on loopback too, where it would not be.
+    pub closed: bool,
+    /// How much clients may hold, and for how long.
+    pub limits: HttpLimits,
 }
 
 /// A caller with a name.
@@ -76,6 +85,8 @@ impl Http {
             token: None,
             named: Vec::new(),
             studio: None,
+            closed: false,
+            limits: HttpLimits::default(),
         }
     }
 
@@ -88,62 +99,48 @@ impl Http {
         Ok(self)
     }
 
+    /// Whether requests need no token.
     fn is_open(&self) -> bool {
-        self.token.is_none() && self.named.is_empty()
+        !self.closed && !self.has_tokens()
     }
 
-    /// A request that shows a token, if there is one, with the name of its caller; or what to answer.
-    fn admit(&self, mut request: Request) -> Result<Request, Box<Response>> {
-        let shown = request
-            .headers()
-            .get(header::AUTHORIZATION)
-            .and_then(|value| value.to_str().ok())
-            .and_then(|value| value.strip_prefix("Bearer "));
-        if let Some(caller) = shown.and_then(|shown| self.admits(shown)) {
-            let owner = Owner(caller.name.clone());
-            let extensions = request.extensions_mut();
-            if let Some(channel) = caller.person {
-                let name = caller.name.clone().unwrap_or_else(|| "studio".into());
-                extensions.insert(Respondent::new(name, channel));
+    fn has_tokens(&self) -> bool {
+        self.token.is_some() || !self.named.is_empty()
+    }
+
+    /// The same with a token that is nothing but space, as an unset variable gives it, taken for none.
+    /// Space around a token is not part of it: no header can carry it.
+    fn without_blank_token(mut self) -> Self {
+        let token = self.token.take();
+        let trimmed = token.map(|token| token.trim().to_owned());
+        self.token = trimmed.filter(|token| !token.is_empty());
+        self
+    }
+
+    /// Refuses tokens that no header can carry, and beyond loopback those that others could guess.
+    fn check(&self) -> Result<(), HttpFault> {
+        let named = self.named.iter();
+        let named = named.map(|one| (format!("the token of `{}`", one.name), &one.token));
+        let own = self
+            .token
+            .iter()
+            .map(|token| ("the token".to_owned(), token));
+        let is_local = self.address.ip().is_loopback();
+        for (which, token) in own.chain(named) {
+            if token.trim().is_empty() || !token.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+                return Err(HttpFault::Unshowable(which));
             }
-            extensions.insert(owner);
-            extensions.insert(caller);
-            return Ok(request);
-        }
-        if self.is_open() {
-            return Ok(request);
-        }
-        let says = [(header::WWW_AUTHENTICATE, "Bearer")];
-        let refusal = (
-            StatusCode::UNAUTHORIZED,
-            says,
-            "show the token as `Authorization: Bearer …`",
-        );
-        Err(Box::new(refusal.into_response()))
-    }
-
-    /// Who shows this. Every token is looked at, so that the time tells nothing.
-    fn admits(&self, shown: &str) -> Option<Caller> {
-        let fits = |token: &str| same(shown.as_bytes(), token.as_bytes());
-        let mut found = None;
-        for named in &self.named {
-            if fits(&named.token) {
-                found = Some(Caller {
-                    name: Some(named.name.clone()),
-                    person: named.approver.then_some(AnswerChannel::Approver),
+            if !is_local && token.len() < TOKEN_BYTES_MIN {
+                return Err(HttpFault::Short {
+                    which,
+                    address: self.address,
                 });
             }
         }
-        if self.token.as_deref().is_some_and(fits) {
-            found = Some(Caller::default());
+        match is_local || self.has_tokens() {
+            true => Ok(()),
+            false => Err(HttpFault::Open(self.address)),
         }
-        if self.studio.as_deref().is_some_and(fits) {
-            found = Some(Caller {
-                name: None,
-                person: Some(AnswerChannel::Studio),
-            });
-        }
-        found
     }
 }
 
@@ -155,6 +152,19 @@ pub enum HttpFault {
         "{0} can be reached by others, so it needs a token: set TRAMLINE_TOKEN, name a --token-file, or listen on 127.0.0.1"
     )]
     Open(SocketAddr),
+    /// Beyond loopback with a token that can be guessed.
+    #[error(
+        "{address} can be reached by others, and {which} has fewer than {TOKEN_BYTES_MIN} bytes: take a longer one, such as `openssl rand -hex 32` prints"
+    )]
+    Short {
+        /// Which token.
+        which: String,
+        /// Where it would be served.
+        address: SocketAddr,
+    },
+    /// A token that no header can carry.
+    #[error("{0} is blank or has characters that a header cannot carry: use letters and digits")]
+    Unshowable(String),
     /// There is no randomness for a key.
     #[error("the system gives no random bytes for the studio's key: {0}")]
     NoKey(String),
@@ -173,7 +183,7 @@ pub enum HttpFault {
 pub struct Beside {
     /// Those that need a token where one is needed; requests carry whose runs they may see.
     pub guarded: Router,
-    /// Those that everybody may ask for.
+    /// Those that need none; on loopback they too are asked for by this machine's own names only.
     pub open: Router,
 }
 
@@ -182,8 +192,7 @@ pub struct Listening {
     /// The address that was given, its port filled in.
     pub address: SocketAddr,
     listener: TcpListener,
-    front: Front,
-    stop: CancellationToken,
+    connections: Arc<Connections>,
 }
 
 impl Server {
@@ -199,88 +208,73 @@ impl Server {
         beside: Beside,
         stop: CancellationToken,
     ) -> Result<Listening, HttpFault> {
-        if !http.address.ip().is_loopback() && http.is_open() {
-            return Err(HttpFault::Open(http.address));
-        }
+        let http = http.without_blank_token();
+        http.check()?;
         let taken = |error| HttpFault::Taken {
             address: http.address,
             error,
         };
         let listener = TcpListener::bind(http.address).await.map_err(taken)?;
         let address = listener.local_addr().map_err(taken)?;
+        let limits = http.limits.clone();
+        let sessions = Arc::new(Sessions::new(&limits));
         let shared = Arc::clone(&self.0);
-        let library = self.service(address, &stop);
-        let direct = Direct::new(shared, address, library, stop.clone());
-        let http = Arc::new(http);
-        let guard = middleware::from_fn_with_state(Arc::clone(&http), admit);
-        let routes = beside
-            .guarded
-            .layer(guard)
-            // Behind no token: it says that we live, and nothing else.
-            .route("/healthz", get(async || "ok\n"))
-            .merge(beside.open);
+        let library = self.service(Arc::clone(&sessions), &stop);
+        let direct = Direct::new(shared, library, sessions, stop.clone());
+        let door = Arc::new(Door::new(http));
+        let front = Front {
+            routes: routes(beside, &door),
+            door,
+            direct: Arc::new(direct),
+        };
         Ok(Listening {
             address,
             listener,
-            front: Front {
-                http,
-                direct: Arc::new(direct),
-                routes,
-            },
-            stop,
+            connections: Connections::new(front, limits, stop),
         })
     }
 
     fn service(
         self,
-        address: SocketAddr,
+        sessions: Arc<Sessions>,
         stop: &CancellationToken,
-    ) -> StreamableHttpService<Connection, LocalSessionManager> {
-        let port = address.port();
-        let mut config = StreamableHttpServerConfig::default()
+    ) -> StreamableHttpService<Connection, Sessions> {
+        let config = StreamableHttpServerConfig::default()
             .with_cancellation_token(stop.child_token())
-            .with_allowed_origins([
-                format!("http://localhost:{port}"),
-                format!("http://127.0.0.1:{port}"),
-                format!("http://[::1]:{port}"),
-            ])
-            .enforce_origin_validation()
+            // The door has looked at host and origin, for this path as for every other.
+            .disable_allowed_hosts()
+            .disable_allowed_origins()
+            .with_max_request_body_bytes(MESSAGE_BYTES_MAX)
             // An answer that nothing goes before needs no stream.
             .with_json_response(true);
-        if !address.ip().is_loopback() {
-            // Names under which others reach us are theirs to choose; the token admits them.
-            config = config.disable_allowed_hosts();
-        }
-        let mut sessions = LocalSessionManager::default();
-        sessions.session_config.keep_alive = Some(SESSION_IDLE_MAX);
-        StreamableHttpService::new(move || Ok(self.connection()), Arc::new(sessions), config)
+        StreamableHttpService::new(move || Ok(self.connection()), sessions, config)
     }
+}
+
+/// What is served beside MCP: each route behind the door.
+fn routes(beside: Beside, door: &Arc<Door>) -> Router {
+    let guarded = from_fn_with_state(Arc::clone(door), door::guarded);
+    let open = from_fn_with_state(Arc::clone(door), door::open);
+    // It says that we live, and nothing else.
+    let alive = Router::new().route("/healthz", get(async || "ok\n"));
+    let unknown = async || StatusCode::NOT_FOUND;
+    let free = alive.merge(beside.open).fallback(unknown).layer(open);
+    beside.guarded.layer(guarded).merge(free)
 }
 
 impl Listening {
-    /// Answers until told to stop.
+    /// Answers until the server stops, and then no longer than requests under way may take.
     pub async fn serve(self) -> std::io::Result<()> {
-        let stop = self.stop.clone();
-        // An answer is several small writes; without this the last waits for the first's receipt.
-        let listener = self.listener.tap_io(|stream| {
-            let _ = stream.set_nodelay(true);
-        });
-        let service = ServiceExt::<Request>::into_make_service(self.front);
-        axum::serve(listener, service)
-            .with_graceful_shutdown(async move { stop.cancelled().await })
-            .await
+        self.connections.serve(self.listener).await;
+        Ok(())
     }
 }
 
-/// Lets a request through to the routes that need a token.
-async fn admit(State(http): State<Arc<Http>>, request: Request, next: Next) -> Response {
-    match http.admit(request) {
-        Ok(request) => next.run(request).await,
-        Err(refusal) => *refusal,
-    }
-}
-
-/// Compares in a time that does not tell how much was right.
-fn same(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
+/// A reply of JSON.
+fn json(status: StatusCode, told: &serde_json::Value) -> Response {
+    let mut response = Response::new(Body::from(told.to_string()));
+    *response.status_mut() = status;
+    let kind = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
 }

@@ -1,6 +1,6 @@
 //! Who may answer over HTTP: the run's own token relays, people answer everything, all of it is noted.
 
-use crate::support::{api, asked, waiting};
+use crate::support::{api, asked, openly, waiting};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
@@ -210,4 +210,29 @@ async fn a_question_shows_its_call_and_a_person_can_edit_it() {
     let trace = tramline_core::trace::Trace::of(&loaded.run.id, &loaded.run.graph, &loaded.entries);
     let edited = trace.pauses[0].edited_arguments.as_ref().unwrap();
     assert_eq!(edited.to_json(), r#"{"more":1}"#);
+}
+
+#[tokio::test]
+async fn without_a_token_questions_for_a_person_stay_open() {
+    let engine = crate::support::engine();
+    let routes = api(&engine);
+    let (run, point) = waiting(&engine, None).await;
+    let path = format!("/api/approvals/{point}");
+    for answer in ["proceed", "reject"] {
+        let (status, told) = openly(&routes, "POST", &path, json!({"answer": answer})).await;
+        assert_eq!(
+            (status, told["error"]["kind"].as_str()),
+            (StatusCode::FORBIDDEN, Some("person_needed"))
+        );
+        let says = told["error"]["message"].as_str().unwrap();
+        assert!(says.contains("without a token"), "{says}");
+    }
+    // To repeat calls unasked is such an answer, too.
+    let fork = json!({"repeat_effects": true});
+    let (status, told) = openly(&routes, "POST", &format!("/api/runs/{run}/fork"), fork).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{told}");
+    // What agents may settle by themselves it may: to give the run up.
+    let abort = format!("/api/runs/{run}/abort");
+    let (status, told) = openly(&routes, "POST", &abort, json!({})).await;
+    assert_eq!(status, StatusCode::OK, "{told}");
 }

@@ -32,6 +32,20 @@ fn opened(paper: &Arc<Paper>) -> axum::Router {
 }
 
 #[tokio::test]
+async fn without_a_token_no_document_is_written() {
+    let paper = Arc::new(Paper(Mutex::new(CHOOSES.to_owned())));
+    let routes = opened(&paper);
+    let (_, read) = get(&routes, "/api/documents/judge.yaml").await;
+    let body = json!({"text": "another", "hash": read["hash"]});
+    let (status, told) = openly(&routes, "PUT", "/api/documents/judge.yaml", body).await;
+    assert_eq!(
+        (status, told["error"]["kind"].as_str()),
+        (StatusCode::FORBIDDEN, Some("token_needed"))
+    );
+    assert_eq!(*paper.0.lock().unwrap(), CHOOSES);
+}
+
+#[tokio::test]
 async fn a_document_is_written_back_unless_it_changed_meanwhile() {
     let paper = Arc::new(Paper(Mutex::new(CHOOSES.to_owned())));
     let routes = opened(&paper);

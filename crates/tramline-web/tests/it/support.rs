@@ -12,7 +12,7 @@ use tramline_core::formats::{Elsewhere, Hint, json_dag, yaml_graph};
 use tramline_core::graph::Graph;
 use tramline_engine::seams::{Callable, Hints};
 use tramline_engine::testing::{FakeSealer, FakeTools, MemoryStore};
-use tramline_engine::{Ended, Engine, Options, Owner, Policy, Settings, Shelf, Start};
+use tramline_engine::{Admission, Ended, Engine, Options, Owner, Policy, Settings, Shelf, Start};
 use tramline_web::Studio;
 
 /// The API without documents.
@@ -138,6 +138,24 @@ pub(crate) async fn with_headers(
     answered(routes, request, ("POST", path), Some(body), owner).await
 }
 
+/// A request that was let in without a token.
+pub(crate) async fn openly(
+    routes: &Router,
+    method: &str,
+    path: &str,
+    body: Json,
+) -> (StatusCode, Json) {
+    let request = Request::builder().uri(path).extension(Admission::Open);
+    answered(
+        routes,
+        request,
+        (method, path),
+        Some(body),
+        Owner::default(),
+    )
+    .await
+}
+
 /// A file that is brought in.
 pub(crate) async fn brought(routes: &Router, file: impl Into<Body>) -> (StatusCode, Json) {
     let mut request = Request::post("/api/runs/import")
@@ -190,6 +208,7 @@ async fn answered(
     let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
     let mut request = request.body(body).unwrap();
     request.extensions_mut().insert(owner);
+    request.extensions_mut().get_or_insert(Admission::Token);
     let response = routes.clone().oneshot(request).await.unwrap();
     let status = response.status();
     let bytes = response.into_body().collect().await.unwrap().to_bytes();

@@ -1,9 +1,10 @@
 //! `tramline serve`: graphs as MCP tools, over standard input and output or HTTP.
 
 use super::{Common, Done, Exit, Reach, Stopped, documents, ending, output};
-use crate::config::{Config, read_tokens};
+use crate::config::Config;
 use crate::disk::Disk;
 use crate::wire::{self, House, Opening, Origin};
+use callers::{callers, hide_tokens, warn_if_shared};
 use readings::Readings;
 use reload::Stage;
 use saved::Shown;
@@ -16,6 +17,7 @@ use tramline_core::run::Run;
 use tramline_engine::{Engine, Pattern, Retention, Settings};
 use tramline_mcp::server::{Beside, Conduct, Http, Server, Toolset};
 
+mod callers;
 mod pinned;
 mod readings;
 mod reload;
@@ -51,7 +53,7 @@ pub(super) struct Serve {
     /// Serve over HTTP at this address instead of standard input and output, at the path /mcp
     #[arg(long, value_name = "ADDR")]
     pub(super) http: Option<SocketAddr>,
-    /// What HTTP callers must show; needed beyond loopback
+    /// What HTTP callers must show; needed beyond loopback, there with at least 16 bytes
     #[arg(
         long,
         env = "TRAMLINE_TOKEN",
@@ -99,7 +101,7 @@ pub(super) async fn serving(common: Common, verb: Serve, opened: Option<Opened>)
     let mut config = common.config(&verb.reach)?;
     config.telemetry.prometheus |= verb.metrics;
     let terminal = config.approvals.terminal;
-    let http = callers(&verb)?;
+    let http = callers(&verb, opened.is_some())?;
     config.exchanges = if http.is_some() { EXCHANGES_MAX } else { 0 };
     let opening = Opening::begin(&config);
     let prints = (!verb.no_reload).then(|| reload::prints(&verb.files, &config));
@@ -113,6 +115,9 @@ pub(super) async fn serving(common: Common, verb: Serve, opened: Option<Opened>)
         Stopped::bad(unusable.message())
     })?;
     let house = wire::open_over(&config, readings.documents(), opening)?;
+    if let Some(data_dir) = &config.data_dir {
+        warn_if_shared(data_dir, "the data directory");
+    }
     house.shelf.replace(readings.callables(&config));
     let home = Origin::brought(&verb.files, &config);
     let shown = Shown::new(&house.engine, verb.library.then(|| home.to_value()));
@@ -193,41 +198,6 @@ fn beside(house: &House, studio: tramline_web::Studio) -> Beside {
         guarded,
         open: tramline_web::studio(),
     }
-}
-
-/// Where to serve over HTTP, and who may call.
-fn callers(verb: &Serve) -> Result<Option<Http>, Stopped> {
-    let Some(address) = verb.http else {
-        return Ok(None);
-    };
-    let named = match &verb.token_file {
-        None => Vec::new(),
-        Some(path) => read_tokens(path).map_err(Stopped::bad)?,
-    };
-    let http = Http {
-        token: verb.token.clone(),
-        named,
-        ..Http::at(address)
-    };
-    let http = http.with_studio_key();
-    http.map(Some)
-        .map_err(|fault| Stopped::bad(fault.to_string()))
-}
-
-/// Tokens are secrets too.
-fn hide_tokens(settings: &Settings, http: Option<&Http>) -> Result<(), Stopped> {
-    if let Some(http) = http {
-        for named in &http.named {
-            settings.also_hide(&format!("token:{}", named.name), &named.token)?;
-        }
-        if let Some(token) = &http.token {
-            settings.also_hide("token", token)?;
-        }
-        if let Some(key) = &http.studio {
-            settings.also_hide("studio-key", key)?;
-        }
-    }
-    Ok(())
 }
 
 /// Says which secrets are not hidden.

@@ -16,7 +16,7 @@ pub(super) struct Studio {
     /// Serve at this address [default: a free port of this machine alone]
     #[arg(long, value_name = "ADDR")]
     http: Option<SocketAddr>,
-    /// What callers must show; needed beyond loopback
+    /// What callers must show beside the studio's own key; needed beyond loopback
     #[arg(
         long,
         env = "TRAMLINE_TOKEN",

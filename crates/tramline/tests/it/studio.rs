@@ -16,6 +16,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct Studio {
     child: Child,
     address: String,
+    /// What the operator's own address ends with.
+    key: String,
 }
 
 impl Studio {
@@ -28,21 +30,22 @@ impl Studio {
         let out = child.stdout.take().unwrap();
         BufReader::new(out).read_line(&mut line).unwrap();
         let told: Value = serde_json::from_str(&line).unwrap();
-        let url = told["url"].as_str().unwrap();
-        let address = url
-            .trim_start_matches("http://")
-            .trim_end_matches("/studio");
+        let own = told["own_url"].as_str().unwrap();
+        let (url, key) = own.split_once("/studio#token=").unwrap();
         Self {
             child,
-            address: address.to_owned(),
+            address: url.trim_start_matches("http://").to_owned(),
+            key: key.to_owned(),
         }
     }
 
-    /// A request with these headers beside the usual ones: the whole answer.
+    /// A request with the studio's key and these headers beside the usual ones: the whole answer.
     fn asked(&self, verb: &str, path: &str, more: &str, body: &str) -> String {
         let request = format!(
-            "{verb} {path} HTTP/1.1\r\nHost: {}\r\n{more}Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
+            "{verb} {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n{more}\
+             Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
             self.address,
+            self.key,
             body.len()
         );
         let mut stream = TcpStream::connect(&self.address).unwrap();

@@ -7,10 +7,15 @@
 //! also says what is wrong with it.
 
 use super::super::Shared;
+use super::super::caller::Caller;
 use super::super::connection::Connection;
-use axum::body::{Body, to_bytes};
+use super::body;
+use super::malformed;
+use super::place::Field;
+use super::sessions::{self, Holder, Sessions};
+use axum::body::{Body, Bytes};
 use axum::extract::Request;
-use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN};
+use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -22,9 +27,7 @@ use rmcp::model::{
 };
 use rmcp::service::{Peer, RequestContext, RoleServer, serve_directly};
 use rmcp::transport::streamable_http_server::StreamableHttpService;
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use serde::Deserialize;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -32,6 +35,9 @@ use tokio_util::sync::CancellationToken;
 
 /// Larger requests go to the library, in bytes.
 const BYTES_MAX: usize = 1 << 20;
+
+/// Larger messages are refused, in bytes.
+pub(super) const MESSAGE_BYTES_MAX: usize = 4 << 20;
 
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
@@ -51,9 +57,8 @@ pub(super) struct Direct {
     shared: Arc<Shared>,
     /// A client that cannot be spoken to: whoever gets here wants to hear an answer alone.
     peer: Peer<RoleServer>,
-    /// What requests may name as their host; anything if nothing is said.
-    hosts: Option<[String; 3]>,
-    library: StreamableHttpService<Connection, LocalSessionManager>,
+    library: StreamableHttpService<Connection, Sessions>,
+    sessions: Arc<Sessions>,
     stop: CancellationToken,
 }
 
@@ -81,12 +86,10 @@ struct Params {
 impl Direct {
     pub(super) fn new(
         shared: Arc<Shared>,
-        address: SocketAddr,
-        library: StreamableHttpService<Connection, LocalSessionManager>,
+        library: StreamableHttpService<Connection, Sessions>,
+        sessions: Arc<Sessions>,
         stop: CancellationToken,
     ) -> Self {
-        let port = address.port();
-        let hosts = ["localhost", "127.0.0.1", "[::1]"].map(|host| format!("{host}:{port}"));
         // What the library assumes of a client of the protocol without sessions.
         let nobody =
             InitializeRequestParams::new(ClientCapabilities::default(), Implementation::default())
@@ -96,32 +99,26 @@ impl Direct {
         Self {
             peer: served.peer().clone(),
             shared,
-            hosts: address.ip().is_loopback().then_some(hosts),
             library,
+            sessions,
             stop,
         }
     }
 
     /// Whether the head of a request is that of a call whose answer is all that is wanted.
-    fn fits(&self, parts: &Parts) -> bool {
+    fn fits(parts: &Parts) -> bool {
         let headers = &parts.headers;
         let says = |name: HeaderName, word: &str| only(headers, &name) == Some(word);
         let accepts = only(headers, &ACCEPT)
             .is_some_and(|it| it.contains(JSON) && it.contains("text/event-stream"));
         let is_json = only(headers, &CONTENT_TYPE).is_some_and(|it| it.starts_with(JSON));
         let bytes = only(headers, &CONTENT_LENGTH).and_then(|it| it.parse().ok());
-        let host = match &self.hosts {
-            None => true,
-            Some(hosts) => only(headers, &HOST).is_some_and(|it| hosts.iter().any(|at| at == it)),
-        };
         parts.method == Method::POST
             && says(VERSION, ProtocolVersion::V_2026_07_28.as_str())
             && says(METHOD, CALL)
             && accepts
             && is_json
-            && host
             && bytes.is_some_and(|bytes: usize| bytes <= BYTES_MAX)
-            && !headers.contains_key(ORIGIN)
             && !headers.contains_key(SESSION)
             && !headers
                 .keys()
@@ -146,19 +143,54 @@ impl Direct {
 
     /// Has the library answer.
     async fn library(&self, parts: Parts, body: Body) -> Response {
-        let request = Request::from_parts(parts, body);
-        self.library.handle(request).await.map(Body::new)
+        let caller = parts.extensions.get::<Caller>().cloned();
+        let caller = caller.unwrap_or_default();
+        if !self.may_use_session(&parts, &caller) {
+            return (StatusCode::NOT_FOUND, "there is no such session").into_response();
+        }
+        let is_json = is_json(&parts.headers);
+        // What the library reads only to refuse it does not have to come.
+        let body = match parts.method == Method::POST && is_json {
+            true => match body::whole(body, MESSAGE_BYTES_MAX).await {
+                Ok(body) => body,
+                Err(refusal) => return *refusal,
+            },
+            false => Bytes::new(),
+        };
+        let request = Request::from_parts(parts, Body::from(body.clone()));
+        let answered = sessions::for_caller(caller, self.library.handle(request)).await;
+        match answered.status() {
+            // The type is right, so the library means the content.
+            StatusCode::UNSUPPORTED_MEDIA_TYPE if is_json => malformed::answer(&body),
+            _ => answered.map(Body::new),
+        }
+    }
+
+    /// Whether a request names no session, or one that its caller may use.
+    fn may_use_session(&self, parts: &Parts, caller: &Caller) -> bool {
+        let holder = match Field::of(&parts.headers, &SESSION) {
+            Field::Absent => return true,
+            Field::Once(id) => self.sessions.used_by(id, caller),
+            Field::Unusable => return false,
+        };
+        match holder {
+            Holder::Caller => true,
+            Holder::Another => false,
+            // The library says what is wrong, and passes over it where there are no sessions.
+            Holder::Unknown => parts.method != Method::DELETE,
+        }
     }
 
     /// Answers a request, or has the library do it.
     pub(super) async fn answer(&self, request: Request) -> Response {
         let (parts, body) = request.into_parts();
-        if !self.fits(&parts) {
+        if !Self::fits(&parts) {
             // In a box: every request is given room for what happens to few.
             return Box::pin(self.library(parts, body)).await;
         }
-        let Ok(body) = to_bytes(body, BYTES_MAX).await else {
-            return (StatusCode::BAD_REQUEST, "the request ends before its end").into_response();
+        let body = match body::whole(body, BYTES_MAX).await {
+            Ok(body) => body,
+            Err(refusal) => return *refusal,
         };
         match self.read(&parts.headers, &body) {
             Some(asked) => self.call(asked, parts).await,
@@ -218,6 +250,14 @@ impl Direct {
             Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
         }
     }
+}
+
+/// Whether a body is said to be JSON, as the library takes it.
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok());
+    kind.is_some_and(|kind| kind.starts_with(JSON))
 }
 
 /// The value of a header that is there once, and in plain letters.

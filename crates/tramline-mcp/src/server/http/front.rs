@@ -3,15 +3,12 @@
 //! MCP has one path. To find it among routes, a router copies them for every request, which is a good part
 //! of what a short call takes.
 
-use super::Http;
 use super::direct::Direct;
+use super::door::{Area, Door};
 use axum::Router;
 use axum::extract::Request;
-use axum::response::Response;
-use std::convert::Infallible;
-use std::pin::Pin;
+use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use tower_service::Service;
 
 /// Where MCP is spoken, and below it.
@@ -20,31 +17,22 @@ const PATH: &str = "/mcp";
 /// Hands requests on.
 #[derive(Clone)]
 pub(super) struct Front {
-    pub(super) http: Arc<Http>,
+    pub(super) door: Arc<Door>,
     pub(super) direct: Arc<Direct>,
+    /// What is served beside MCP, behind the same door.
     pub(super) routes: Router,
 }
 
-impl Service<Request> for Front {
-    type Response = Response;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
+impl Front {
+    pub(super) async fn answer(mut self, mut request: Request) -> Response {
         if !is_mcp(request.uri().path()) {
-            return Box::pin(self.routes.call(request));
+            let Ok(response) = self.routes.call(request).await;
+            return response;
         }
-        let (http, direct) = (Arc::clone(&self.http), Arc::clone(&self.direct));
-        Box::pin(async move {
-            Ok(match http.admit(request) {
-                Ok(request) => direct.answer(request).await,
-                Err(refusal) => *refusal,
-            })
-        })
+        match self.door.admit(&mut request, Area::Guarded) {
+            Ok(()) => self.direct.answer(request).await,
+            Err(refusal) => refusal.into_response(),
+        }
     }
 }
 

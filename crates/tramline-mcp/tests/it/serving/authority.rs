@@ -1,12 +1,10 @@
 //! An agent that wants to get past a person: by every tool that could answer, and by ways round.
 
 use super::support::{
-    Client, ERAS, Era, Heard, connect, connect_over, connect_with, filled, forms, over, request,
-    structured,
+    Client, ERAS, Era, Heard, connect, connect_over, connect_with, filled, forms, over, over_http,
+    request, structured,
 };
 use rmcp::model::{ClientCapabilities, ElicitRequestParams, ElicitResult, ElicitationAction};
-use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -354,9 +352,7 @@ async fn an_approver_token_answers_and_a_plain_one_does_not() {
     let address = listening.address;
     tokio::spawn(listening.serve());
     for (name, allowed) in [("ann", false), ("boss", true)] {
-        let config = StreamableHttpClientTransportConfig::with_uri(format!("http://{address}/mcp"))
-            .auth_header(format!("{name}-secret"));
-        let transport = StreamableHttpClientTransport::from_config(config);
+        let transport = over_http(address, Some(&format!("{name}-secret")));
         let client = connect_over(transport, Era::Legacy, ClientCapabilities::default()).await;
         let before = shop.called("pay");
         let (run, point) = waits(&client, json!({"id": "a", "tool": "t:pay"})).await;

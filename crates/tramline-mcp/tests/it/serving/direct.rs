@@ -55,13 +55,17 @@ impl Post {
         self
     }
 
-    async fn send(&self, address: SocketAddr) -> TcpStream {
-        let body = self.body.to_string();
+    /// The head of the request, for a body of so many bytes.
+    fn head(&self, bytes: usize) -> String {
         let mut text = "POST /mcp HTTP/1.1\r\n".to_owned();
         for (name, value) in &self.headers {
             text += &format!("{name}: {value}\r\n");
         }
-        text += &format!("content-length: {}\r\n\r\n{body}", body.len());
+        text + &format!("content-length: {bytes}\r\n\r\n")
+    }
+
+    async fn send(&self, address: SocketAddr, body: &str) -> TcpStream {
+        let text = self.head(body.len()) + body;
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(text.as_bytes()).await.unwrap();
         stream
@@ -69,7 +73,12 @@ impl Post {
 
     /// Sends it; the status, and the whole answer.
     async fn answer(&self, address: SocketAddr) -> (u16, String) {
-        let mut stream = self.send(address).await;
+        self.answer_to(address, &self.body.to_string()).await
+    }
+
+    /// The same with another body.
+    async fn answer_to(&self, address: SocketAddr, body: &str) -> (u16, String) {
+        let mut stream = self.send(address, body).await;
         let mut answer = String::new();
         let read = stream.read_to_string(&mut answer);
         tokio::time::timeout(SOON, read).await.unwrap().unwrap();
@@ -150,6 +159,46 @@ async fn what_is_not_quite_a_call_is_refused_as_ever() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn unreadable_messages_get_json_rpc_errors() {
+    let (address, _guard) = listen(serving(&[Toolset::Graphs], vec![pure("says")]), None).await;
+    // Both as a call that needs nothing but an answer and as one that the library sees first.
+    for version in [VERSION, "2025-06-18"] {
+        for (body, code) in [
+            ("nonsense", -32700),
+            ("{\"jsonrpc\": \"2.0\"", -32700),
+            ("", -32700),
+            ("[]", -32600),
+            ("{\"id\": 7}", -32600),
+        ] {
+            let post = Post::call(address, "says").with("mcp-protocol-version", version);
+            let (status, answer) = post.answer_to(address, body).await;
+            assert_eq!(status, 400, "{version} {body}: {answer}");
+            assert!(
+                answer.contains("content-type: application/json"),
+                "{answer}"
+            );
+            let told = message(&answer);
+            assert_eq!(told["error"]["code"], code, "{version} {body}: {told}");
+            assert!(told.as_object().unwrap().contains_key("id"), "{told}");
+        }
+        let post = Post::call(address, "says").with("content-type", "text/plain");
+        assert_eq!(post.answer_to(address, "nonsense").await.0, 415);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn too_large_messages_are_refused_by_their_length() {
+    let (address, _guard) = listen(serving(&[Toolset::Graphs], vec![]), None).await;
+    let head = Post::call(address, "says").head((4 << 20) + 1);
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = [0; 12];
+    let read = stream.read_exact(&mut answer);
+    tokio::time::timeout(SOON, read).await.unwrap().unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 413");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_caller_that_leaves_ends_its_run() {
     let gate = Arc::new(Semaphore::new(0));
     let tools = FakeTools::new().tool("t", "slow", Hints::default(), move |arguments: Value| {
@@ -163,7 +212,8 @@ async fn a_caller_that_leaves_ends_its_run() {
     let graphs = vec![calling("slow", "slow", "")];
     let server = over(engine(store.clone(), tools), &[Toolset::Graphs], graphs);
     let (address, _guard) = listen(server, None).await;
-    let stream = Post::call(address, "slow").send(address).await;
+    let call = Post::call(address, "slow");
+    let stream = call.send(address, &call.body.to_string()).await;
     comes_to(&store, Status::Running).await;
     drop(stream);
     comes_to(&store, Status::Aborted).await;

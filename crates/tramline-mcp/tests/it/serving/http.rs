@@ -1,24 +1,33 @@
 //! Many clients of both eras at one address.
 
-use super::support::{ERAS, Era, approving, calling, connect_over, forms, serving, structured};
+use super::support::{
+    ERAS, Era, approving, calling, connect_over, forms, over_http, serving, structured,
+};
 use futures_util::future::join_all;
-use rmcp::transport::StreamableHttpClientTransport;
 use serde_json::json;
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
-use tramline_mcp::server::{Http, Server, Toolset};
+use tramline_mcp::server::{Http, HttpFault, Named, Server, Toolset};
 
 /// Serves until the guard goes.
 pub(super) async fn listen(
     server: Server,
     token: Option<&str>,
 ) -> (SocketAddr, tokio_util::sync::DropGuard) {
-    let stop = CancellationToken::new();
     let http = Http {
         token: token.map(str::to_owned),
         ..Http::at("127.0.0.1:0".parse().unwrap())
     };
+    listen_as(server, http).await
+}
+
+/// The same with everything that can be said of it.
+pub(super) async fn listen_as(
+    server: Server,
+    http: Http,
+) -> (SocketAddr, tokio_util::sync::DropGuard) {
+    let stop = CancellationToken::new();
     let listening = server.listen(http, stop.clone()).await.unwrap();
     let address = listening.address;
     tokio::spawn(listening.serve());
@@ -30,9 +39,7 @@ async fn clients_of_both_eras_are_served_side_by_side() {
     let graphs = vec![calling("reads", "look", ""), approving("acts")];
     let (address, _guard) = listen(serving(&[Toolset::Graphs], graphs), None).await;
     let talk = |at: usize, era: Era| async move {
-        let url = format!("http://{address}/mcp");
-        let transport = StreamableHttpClientTransport::from_uri(url);
-        let client = connect_over(transport, era, forms()).await;
+        let client = connect_over(over_http(address, None), era, forms()).await;
         for round in 0..3 {
             let read = client
                 .call("reads", json!({"at": at, "round": round}))
@@ -57,9 +64,7 @@ async fn changes_reach_clients_over_http() {
         let graphs = vec![calling("reads", "look", "")];
         let server = serving(&[Toolset::Graphs], graphs);
         let (address, _guard) = listen(server.clone(), None).await;
-        let url = format!("http://{address}/mcp");
-        let transport = StreamableHttpClientTransport::from_uri(url);
-        let mut client = connect_over(transport, era, forms()).await;
+        let mut client = connect_over(over_http(address, None), era, forms()).await;
         assert_eq!(client.names().await, ["reads"]);
         let newer = (calling("newer", "look", ""), tramline_core::Value::Null);
         server.offer(server.prepare(Default::default(), [newer]).unwrap());
@@ -84,4 +89,48 @@ async fn health_needs_no_token_and_all_else_does() {
     assert!(status(address, "/healthz").await.contains("200"));
     assert!(status(address, "/mcp").await.contains("401"));
     assert!(!status(address, "/").await.contains("200"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_blank_token_is_none_and_a_short_one_stays_on_this_machine() {
+    let listened = async |address: &str, token: &str| {
+        let http = Http {
+            token: Some(token.to_owned()),
+            ..Http::at(address.parse().unwrap())
+        };
+        let stop = CancellationToken::new();
+        serving(&[], vec![]).listen(http, stop).await.map(drop)
+    };
+    for blank in ["", " ", "\t \n"] {
+        let refused = listened("0.0.0.0:0", blank).await;
+        assert!(matches!(refused, Err(HttpFault::Open(_))), "{blank:?}");
+        assert!(listened("127.0.0.1:0", blank).await.is_ok(), "{blank:?}");
+    }
+    let refused = listened("0.0.0.0:0", "fifteen bytes !").await;
+    assert!(matches!(refused, Err(HttpFault::Short { .. })));
+    assert!(listened("0.0.0.0:0", "sixteen bytes !!").await.is_ok());
+    assert!(listened("127.0.0.1:0", "short").await.is_ok());
+    let refused = listened("127.0.0.1:0", "gr\u{fc}n").await;
+    assert!(matches!(refused, Err(HttpFault::Unshowable(_))));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_named_token_is_as_long_as_the_other() {
+    let named = |token: &str| Named {
+        name: "ann".into(),
+        token: token.to_owned(),
+        approver: false,
+    };
+    let http = |address: &str, token: &str| Http {
+        named: vec![named(token)],
+        ..Http::at(address.parse().unwrap())
+    };
+    let listened = async |http| {
+        let stop = CancellationToken::new();
+        serving(&[], vec![]).listen(http, stop).await.map(drop)
+    };
+    let short = listened(http("0.0.0.0:0", "short")).await;
+    assert!(matches!(short, Err(HttpFault::Short { .. })));
+    let blank = listened(http("127.0.0.1:0", " ")).await;
+    assert!(matches!(blank, Err(HttpFault::Unshowable(_))));
 }

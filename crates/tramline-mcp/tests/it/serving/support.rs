@@ -15,10 +15,12 @@ use rmcp::service::{
     ClientLifecycleMode, ClientServiceExt, NotificationContext, RequestContext, RoleClient,
     RunningService, Subscription,
 };
-use rmcp::transport::IntoTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::{IntoTransport, StreamableHttpClientTransport};
 use rmcp::{ClientHandler, ErrorData};
 use serde_json::Value as Json;
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
 use tramline_core::Value;
@@ -111,6 +113,20 @@ pub(crate) async fn connect_with(
     let (input, output) = tokio::io::split(ours);
     tokio::spawn(server.serve_over(input, output));
     connect_over(theirs, era, capabilities).await
+}
+
+/// The way to a server over HTTP, for callers with a token or without.
+pub(crate) fn over_http(
+    address: SocketAddr,
+    token: Option<&str>,
+) -> StreamableHttpClientTransport<reqwest::Client> {
+    // Clients are built with a TLS stack also where they do not use it; there may be one already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut config = StreamableHttpClientTransportConfig::with_uri(format!("http://{address}/mcp"));
+    if let Some(token) = token {
+        config = config.auth_header(token);
+    }
+    StreamableHttpClientTransport::from_config(config)
 }
 
 /// Connects a client of an era over any transport.

@@ -7,13 +7,22 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::thread;
 
+/// Without a token the API answers nothing that a person should decide.
+const TOKEN: &str = "a token of this test alone";
+
+fn start(desk: &Desk) -> Http {
+    let mut command = desk.command();
+    command.env("TRAMLINE_TOKEN", TOKEN);
+    Http::start(command)
+}
+
 /// A request to the API behind the studio: the status and what was told.
 fn api(server: &Http, path: &str, body: Option<&Value>) -> (u16, Value) {
     let body = body.map(Value::to_string).unwrap_or_default();
     let verb = if body.is_empty() { "GET" } else { "POST" };
     let request = format!(
         "{verb} {path} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n\
-         Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
+         Authorization: Bearer {TOKEN}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
         server.address,
         body.len()
     );
@@ -30,7 +39,7 @@ fn api(server: &Http, path: &str, body: Option<&Value>) -> (u16, Value) {
 fn gate(server: &Http) -> Value {
     let tasks = json!([{"id": "deploy", "tool": "u:echo", "approval": "it is production"}]);
     let params = json!({"name": "execute_dag", "arguments": layered(tasks)});
-    let asked = post(server, &params, None);
+    let asked = post(server, &params, Some(TOKEN));
     assert_eq!(asked["checkpoint_type"], "approval_required", "{asked}");
     asked
 }
@@ -38,7 +47,7 @@ fn gate(server: &Http) -> Value {
 #[test]
 fn the_studio_answers_what_the_tools_ask() {
     let desk = Desk::new(Over::Http);
-    let server = Http::start(desk.command());
+    let server = start(&desk);
     let asked = gate(&server);
     let (status, listed) = api(&server, "/api/approvals", None);
     assert_eq!(status, 200);
@@ -55,7 +64,7 @@ fn the_studio_answers_what_the_tools_ask() {
     let late = post(
         &server,
         &json!({"name": "approval_response", "arguments": late}),
-        None,
+        Some(TOKEN),
     );
     assert!(
         late["error"]["code"].is_i64() || late["error"]["code"].is_string(),
@@ -72,7 +81,7 @@ fn the_studio_answers_what_the_tools_ask() {
 #[test]
 fn of_answers_from_all_places_at_once_one_counts() {
     let desk = Desk::new(Over::Http);
-    let server = Http::start(desk.command());
+    let server = start(&desk);
     for _ in 0..5 {
         let asked = gate(&server);
         let point = asked["checkpoint_id"].as_str().unwrap().to_owned();
@@ -88,7 +97,7 @@ fn of_answers_from_all_places_at_once_one_counts() {
             let tool = scope.spawn(move || {
                 let said = json!({"workflow_id": asked["workflow_id"], "checkpoint_id": named, "approved": true});
                 let said = json!({"name": "approval_response", "arguments": said});
-                post(server, &said, None)["error"].is_null()
+                post(server, &said, Some(TOKEN))["error"].is_null()
             });
             let line =
                 scope.spawn(move || desk.place.run(&["runs", "approve", &point]).code() == 0);

@@ -1,10 +1,8 @@
 //! Whose a workflow is: tokens and sessions keep it from others, the audit tells of all.
 
 use super::{Place, call, diamond, layered, refused};
-use crate::serving::support::{Client, Era, connect_over};
+use crate::serving::support::{Client, Era, connect_over, over_http};
 use rmcp::model::ClientCapabilities;
-use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use serde_json::json;
 use std::net::SocketAddr;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -29,9 +27,7 @@ async fn listen(place: &Place) -> (SocketAddr, DropGuard) {
 }
 
 async fn caller(address: SocketAddr, token: &str, era: Era) -> Client {
-    let config = StreamableHttpClientTransportConfig::with_uri(format!("http://{address}/mcp"))
-        .auth_header(token);
-    let transport = StreamableHttpClientTransport::from_config(config);
+    let transport = over_http(address, Some(token));
     connect_over(transport, era, ClientCapabilities::default()).await
 }
 

@@ -1,0 +1,428 @@
+//! Who is let in over HTTP: every combination of token, host and origin at every route, over both
+//! versions of HTTP, against one small rule.
+
+use crate::served::serve;
+use crate::support::Tramline;
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::{http1, http2};
+use hyper::{Method, Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+use tokio::net::TcpStream;
+
+/// Nothing here takes longer, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+const TOKEN: &str = "a token of this test alone";
+const FOREIGN: &str = "evil.example:8080";
+
+/// How a server was started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// `serve` without a token.
+    Open,
+    /// `serve` with one.
+    Token,
+    /// `studio`, which makes one of its own.
+    Studio,
+}
+
+/// A server, ended when dropped.
+struct Server {
+    mode: Mode,
+    child: Child,
+    address: String,
+    /// What counts as a right token here.
+    right: String,
+    _place: Tramline,
+}
+
+impl Server {
+    fn start(mode: Mode) -> Self {
+        let place = Tramline::new();
+        let mut command = match mode {
+            Mode::Open | Mode::Token => {
+                let mut command = serve(&["examples/graphs/switch.yaml".into()], place.data.path());
+                command.args(["--http", "127.0.0.1:0", "--metrics"]);
+                command
+            }
+            Mode::Studio => place.command(&["studio", "--no-open", "examples/graphs/switch.yaml"]),
+        };
+        if mode == Mode::Token {
+            command.env("TRAMLINE_TOKEN", TOKEN);
+        }
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let own = Self::own_address(&mut child);
+        let (url, key) = own.split_once("/studio#token=").unwrap();
+        Self {
+            mode,
+            child,
+            address: url.to_owned(),
+            right: if mode == Mode::Token {
+                TOKEN.to_owned()
+            } else {
+                key.to_owned()
+            },
+            _place: place,
+        }
+    }
+
+    /// Waits until it says where the operator's studio is.
+    fn own_address(child: &mut Child) -> String {
+        let (says, said) = std::sync::mpsc::channel();
+        let out = child
+            .stdout
+            .take()
+            .map(|it| Box::new(it) as Box<dyn std::io::Read + Send>);
+        let err = child
+            .stderr
+            .take()
+            .map(|it| Box::new(it) as Box<dyn std::io::Read + Send>);
+        for stream in [out, err].into_iter().flatten() {
+            let says = says.clone();
+            std::thread::spawn(move || {
+                let lines = BufReader::new(stream).lines().map_while(Result::ok);
+                lines.for_each(|line| drop(says.send(line)));
+            });
+        }
+        loop {
+            let line = said.recv_timeout(PATIENCE).unwrap();
+            if let Some((_, own)) = line.split_once("http://")
+                && own.contains("#token=")
+            {
+                return own.to_owned();
+            }
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What a request shows as its token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shown {
+    Nothing,
+    /// Nothing behind the scheme: over HTTP/2 the space arrives.
+    Blank,
+    Wrong,
+    Right,
+}
+
+/// Which host a request names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Host {
+    Right,
+    Foreign,
+    Absent,
+    /// One in the target and another in the header.
+    Differs,
+}
+
+/// Which page a request comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    None,
+    Own,
+    Foreign,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    shown: Shown,
+    host: Host,
+    origin: Origin,
+}
+
+/// Something to ask for.
+#[derive(Clone, Debug)]
+struct Route {
+    method: Method,
+    path: String,
+    /// Whether it needs a token where one is needed.
+    guarded: bool,
+    headers: Vec<(&'static str, &'static str)>,
+    body: Value,
+}
+
+impl Route {
+    fn new(method: &str, path: &str, guarded: bool) -> Self {
+        Self {
+            method: method.parse().unwrap(),
+            path: path.to_owned(),
+            guarded,
+            headers: Vec::new(),
+            body: json!({"text": "x", "hash": "y"}),
+        }
+    }
+
+    fn writes_a_document(&self) -> bool {
+        self.method == Method::PUT && self.path.starts_with("/api/documents/")
+    }
+}
+
+/// What becomes of a request at the door.
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    LetIn,
+    BadHost,
+    TokenNeeded,
+    ForeignHost,
+    ForeignOrigin,
+    /// It is let in, and may not write.
+    MayNotWrite,
+}
+
+/// The rule. A right token lets in under any name; without one, the name must be this machine's own,
+/// and where tokens are needed there is no other entry. Pages may ask where they come from only.
+fn rule(mode: Mode, route: &Route, case: Case) -> Verdict {
+    let is_known = case.shown == Shown::Right;
+    match case.host {
+        Host::Absent | Host::Differs => return Verdict::BadHost,
+        Host::Right | Host::Foreign => {}
+    }
+    if !is_known && route.guarded && mode != Mode::Open {
+        return Verdict::TokenNeeded;
+    }
+    if !is_known && case.host == Host::Foreign {
+        return Verdict::ForeignHost;
+    }
+    match (case.origin, case.host) {
+        (Origin::None, _) | (Origin::Own, Host::Right) | (Origin::Foreign, Host::Foreign) => {}
+        _ => return Verdict::ForeignOrigin,
+    }
+    match route.writes_a_document() && !is_known {
+        true => Verdict::MayNotWrite,
+        false => Verdict::LetIn,
+    }
+}
+
+/// A connection of either version.
+enum Wire {
+    One(http1::SendRequest<Full<Bytes>>),
+    Two(http2::SendRequest<Full<Bytes>>),
+}
+
+impl Wire {
+    async fn open(address: &str, version: u8) -> Self {
+        let io = TokioIo::new(TcpStream::connect(address).await.unwrap());
+        if version == 2 {
+            let (sender, connection) = http2::handshake(TokioExecutor::new(), io).await.unwrap();
+            tokio::spawn(connection);
+            return Self::Two(sender);
+        }
+        let (sender, connection) = http1::handshake(io).await.unwrap();
+        tokio::spawn(connection);
+        Self::One(sender)
+    }
+
+    async fn send(&mut self, request: Request<Full<Bytes>>) -> hyper::Result<Response<Incoming>> {
+        match self {
+            Self::One(sender) => {
+                sender.ready().await?;
+                sender.send_request(request).await
+            }
+            Self::Two(sender) => {
+                sender.ready().await?;
+                sender.send_request(request).await
+            }
+        }
+    }
+}
+
+/// A case as a request. HTTP/2 has the host in the target, HTTP/1.1 in a header; either may have both.
+fn request(server: &Server, route: &Route, case: Case, version: u8) -> Request<Full<Bytes>> {
+    let (target, header) = match (case.host, version) {
+        (Host::Right, 2) => (Some(server.address.as_str()), None),
+        (Host::Foreign, 2) => (Some(FOREIGN), None),
+        (Host::Right, _) => (None, Some(server.address.as_str())),
+        (Host::Foreign, _) => (None, Some(FOREIGN)),
+        (Host::Absent, _) => (None, None),
+        (Host::Differs, _) => (Some(FOREIGN), Some(server.address.as_str())),
+    };
+    let path = &route.path;
+    let uri = target.map_or_else(|| path.clone(), |host| format!("http://{host}{path}"));
+    let mut request = Request::builder().method(route.method.clone()).uri(uri);
+    if let Some(host) = header {
+        request = request.header("host", host);
+    }
+    request = match case.shown {
+        Shown::Nothing => request,
+        Shown::Blank => request.header("authorization", "Bearer "),
+        Shown::Wrong => request.header("authorization", "Bearer x"),
+        Shown::Right => request.header("authorization", format!("Bearer {}", server.right)),
+    };
+    request = match case.origin {
+        Origin::None => request,
+        Origin::Own => request.header("origin", format!("http://{}", server.address)),
+        Origin::Foreign => request.header("origin", format!("http://{FOREIGN}")),
+    };
+    for (name, value) in &route.headers {
+        request = request.header(*name, *value);
+    }
+    let body = match route.method {
+        Method::GET | Method::DELETE => Bytes::new(),
+        _ => {
+            request = request.header("content-type", "application/json");
+            Bytes::from(route.body.to_string())
+        }
+    };
+    request.body(Full::new(body)).unwrap()
+}
+
+async fn verdict(wire: &mut Wire, request: Request<Full<Bytes>>) -> (Verdict, u16, String) {
+    let answer = async {
+        let response = wire.send(request).await.unwrap();
+        let status = response.status().as_u16();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        (status, String::from_utf8_lossy(&body).into_owned())
+    };
+    let (status, text) = tokio::time::timeout(PATIENCE, answer).await.unwrap();
+    let told: Value = serde_json::from_str(&text).unwrap_or_default();
+    let verdict = match (status, told["error"]["kind"].as_str()) {
+        (400, Some("bad_host")) => Verdict::BadHost,
+        (401, Some("token_needed")) => Verdict::TokenNeeded,
+        (403, Some("foreign_host")) => Verdict::ForeignHost,
+        (403, Some("foreign_origin")) => Verdict::ForeignOrigin,
+        (403, Some("token_needed")) => Verdict::MayNotWrite,
+        _ => Verdict::LetIn,
+    };
+    (verdict, status, text)
+}
+
+/// Every route: those of the API as it tells them itself, and those beside it.
+async fn routes(server: &Server) -> Vec<Route> {
+    let document = Route::new("GET", "/api/openapi.json", true);
+    let case = Case {
+        shown: Shown::Right,
+        host: Host::Right,
+        origin: Origin::None,
+    };
+    let mut wire = Wire::open(&server.address, 1).await;
+    let (_, _, text) = verdict(&mut wire, request(server, &document, case, 1)).await;
+    let told: Value = serde_json::from_str(&text).unwrap();
+    let paths = told["paths"].as_object().unwrap().iter();
+    let mut all: Vec<_> = paths
+        .flat_map(|(path, methods)| {
+            let path = path.replace(['{', '}'], "");
+            let methods = methods.as_object().unwrap().keys();
+            methods.map(move |method| Route::new(&method.to_uppercase(), &path, true))
+        })
+        .collect();
+    assert!(all.len() > 30, "{all:?}");
+    for path in [
+        "/healthz",
+        "/studio",
+        "/studio/",
+        "/studio/runs",
+        "/nowhere",
+    ] {
+        all.push(Route::new("GET", path, false));
+    }
+    if server.mode != Mode::Studio {
+        all.push(Route::new("GET", "/metrics", true));
+    }
+    all.extend(mcp());
+    all
+}
+
+/// MCP, by the short way for calls and by way of the library.
+fn mcp() -> Vec<Route> {
+    let accept = ("accept", "application/json, text/event-stream");
+    let call = Route {
+        headers: vec![
+            accept,
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", "tools/call"),
+            ("mcp-name", "choose_shipping"),
+        ],
+        body: json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+            "name": "choose_shipping", "arguments": {}, "_meta": {
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+                "io.modelcontextprotocol/clientCapabilities": {}}}}),
+        ..Route::new("POST", "/mcp", true)
+    };
+    let hello = Route {
+        headers: vec![accept],
+        body: json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"}}}),
+        ..Route::new("POST", "/mcp", true)
+    };
+    let nonsense = Route {
+        headers: vec![accept],
+        ..Route::new("POST", "/mcp/below", true)
+    };
+    let listens = Route {
+        headers: vec![accept],
+        ..Route::new("GET", "/mcp", true)
+    };
+    let ends = Route::new("DELETE", "/mcp", true);
+    vec![call, hello, nonsense, listens, ends]
+}
+
+fn cases() -> Vec<Case> {
+    let mut all = Vec::new();
+    for shown in [Shown::Nothing, Shown::Blank, Shown::Wrong, Shown::Right] {
+        for host in [Host::Right, Host::Foreign, Host::Absent, Host::Differs] {
+            for origin in [Origin::None, Origin::Own, Origin::Foreign] {
+                all.push(Case {
+                    shown,
+                    host,
+                    origin,
+                });
+            }
+        }
+    }
+    all
+}
+
+async fn hold(mode: Mode) {
+    let server = Server::start(mode);
+    let routes = routes(&server).await;
+    let mut tried = 0;
+    for version in [1, 2] {
+        for case in cases() {
+            let mut wire = Wire::open(&server.address, version).await;
+            for route in &routes {
+                let wanted = rule(mode, route, case);
+                let asked = request(&server, route, case, version);
+                let (found, status, text) = verdict(&mut wire, asked).await;
+                let (method, path) = (&route.method, &route.path);
+                assert_eq!(
+                    found, wanted,
+                    "{mode:?} HTTP/{version} {method} {path} {case:?}: {status} {text}"
+                );
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 2 * 48 * 40, "{tried}");
+}
+
+#[tokio::test]
+async fn every_route_of_an_open_server_is_behind_the_door() {
+    hold(Mode::Open).await;
+}
+
+#[tokio::test]
+async fn every_route_of_a_server_with_a_token_is_behind_the_door() {
+    hold(Mode::Token).await;
+}
+
+#[tokio::test]
+async fn every_route_of_the_studio_is_behind_the_door() {
+    hold(Mode::Studio).await;
+}
