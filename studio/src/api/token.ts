@@ -1,4 +1,4 @@
-// The token that a server beyond loopback asks for: kept for this tab, never in an address.
+// The token that a server asks for: kept for this tab, never in an address.
 
 const KEY = "tramline-token";
 const heard = new Set<() => void>();

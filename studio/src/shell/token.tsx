@@ -1,4 +1,4 @@
-// A server beyond loopback wants a token: it is asked for here, once for each tab.
+// A server wants a token: it is asked for here, once for each tab.
 import { useSyncExternalStore, useState } from "react";
 import { keep, onToken, tokenWanted } from "../api/token";
 

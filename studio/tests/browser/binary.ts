@@ -14,6 +14,9 @@ const START_MS_MAX = 30_000;
 /** A server that does what it is told, for documents that call one. */
 const UNRULY = join(dirname(BINARY), "unruly");
 
+/** What the operator's own addresses end with, by origin; of studios that were given no token beside it. */
+export const KEYS = new Map<string, string>();
+
 export type Studio = {
   /** Where the page is. */
   url: string;
@@ -30,7 +33,7 @@ export type Studio = {
   stop: () => Promise<void>;
 };
 
-/** Starts the studio over copies of documents, whose paths count from the root of the repository. With a token it asks for it. */
+/** Starts the studio over copies of documents, whose paths count from the root of the repository. With a token it takes that too. */
 export async function studio(documents: string[], token?: string): Promise<Studio> {
   const folder = mkdtempSync(join(tmpdir(), "studio-test-"));
   const copies = documents.map((path) => {
@@ -44,8 +47,10 @@ export async function studio(documents: string[], token?: string): Promise<Studi
     env: { ...process.env, RUST_BACKTRACE: "0", UNRULY, ...(token ? { TRAMLINE_TOKEN: token } : {}) },
   });
   const { url, key } = await address(child);
+  if (!token) KEYS.set(new URL(url).origin, key);
+  const shown = token ?? key.replace("#token=", "");
   const ask = async <R,>(method: string, path: string, body?: Json): Promise<R> => {
-    const headers = { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) };
+    const headers = { "content-type": "application/json", authorization: `Bearer ${shown}` };
     const reply = await fetch(new URL(path, url), { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
     if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${await reply.text()}`);
     return (await reply.json()) as R;

@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import type { AxeResults, ImpactValue } from "axe-core";
 import { join } from "node:path";
 import { chromium, type Browser, type Page, type Route } from "playwright-core";
+import { KEYS } from "./binary";
 import { ASSETS, fileOf } from "./served";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -18,7 +19,7 @@ function fromFolder(route: Route): Promise<void> {
   return route.fulfill({ path: join(ASSETS, fileOf(new URL(route.request().url()).pathname)) });
 }
 
-/** A new page whose errors fail the test that asks for `errors`. */
+/** A new page whose errors fail the test that asks for `errors`; of a studio with a key of its own, by the operator's address. */
 export async function open(browser: Browser, path: string, dark = false): Promise<{ page: Page; errors: string[] }> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: dark ? "dark" : "light", reducedMotion: "reduce" });
   if (process.env["STUDIO_FROM_FOLDER"]) await context.route(/\/studio(\/|$)/, fromFolder);
@@ -26,7 +27,9 @@ export async function open(browser: Browser, path: string, dark = false): Promis
   const errors: string[] = [];
   page.on("pageerror", (error) => errors.push(String(error)));
   page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
-  await page.goto(path);
+  const at = new URL(path);
+  if (!at.hash) at.hash = KEYS.get(at.origin) ?? "";
+  await page.goto(at.href);
   return { page, errors };
 }
 

@@ -1,4 +1,4 @@
-// A server that asks for a token: the page asks for it once, and shows nothing before.
+// A server that asks for a token: the page asks for it once, and shows nothing before. A studio makes its own.
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { studio, type Studio } from "./binary";
@@ -34,4 +34,26 @@ test("a wrong token is asked for again, the right one opens the page and its str
   await page.locator(".run-head .status", { hasText: "completed" }).waitFor();
   expect(page.url()).not.toContain("token");
   await page.context().close();
+});
+
+test("a studio's own address opens the page, and nobody else does", async () => {
+  const own = await studio(["studio/tests/browser/order.yaml"]);
+  try {
+    const { page, errors } = await open(browser, `${own.url}/documents/order.yaml`);
+    await page.waitForSelector(".node");
+    expect(page.url()).toBe(`${own.url}/documents/order.yaml`);
+    expect(errors).toEqual([]);
+    await page.context().close();
+    const stranger = await (await browser.newContext()).newPage();
+    await stranger.goto(`${own.url}/documents/order.yaml`);
+    await stranger.getByLabel("Token").waitFor();
+    expect(await stranger.locator(".node").count()).toBe(0);
+    for (const shown of [{}, { authorization: "Bearer x" }]) {
+      const reply = await fetch(new URL("/api/documents", own.url), { headers: shown });
+      expect(reply.status).toBe(401);
+    }
+    await stranger.context().close();
+  } finally {
+    await own.stop();
+  }
 });
