@@ -56,6 +56,27 @@ fn a_similar_intent_is_planned_from_the_past() {
 }
 
 #[test]
+fn a_bad_lesson_is_found_by_its_words_and_forgotten() {
+    let desk = Desk::new(Over::Stdio);
+    done_for(&desk, "prepare the nightly figures for the harbour office");
+    done_for(&desk, "count the boats on the river");
+    let shown = |words: &str| desk.place.run(&["learn", "show", words]).out();
+    let boats = shown("boats");
+    assert!(boats.contains("count the boats on the river"), "{boats}");
+    assert!(boats.contains("u:add -> u:echo"), "{boats}");
+    assert!(!boats.contains("harbour"), "{boats}");
+    let lessons = learnt(&desk)["lessons"].clone();
+    let mut lessons = lessons.as_array().unwrap().iter();
+    let bad = lessons.find(|one| one["intent"].as_str().unwrap().contains("boats"));
+    let id = bad.unwrap()["id"].as_str().unwrap();
+    assert!(boats.contains(id), "{boats}");
+    let forgot = desk.place.run(&["learn", "forget", id]);
+    assert_eq!(forgot.code(), 0, "{}", forgot.err());
+    assert!(!shown("boats").contains("river"));
+    assert!(shown("harbour").contains("nightly figures"));
+}
+
+#[test]
 fn learning_can_be_switched_off() {
     let mut desk = Desk::new(Over::Stdio);
     let config = desk.file("config.yaml");

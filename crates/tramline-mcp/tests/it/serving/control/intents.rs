@@ -173,6 +173,44 @@ async fn what_only_reads_runs_when_it_is_sure_and_plainly_asked_for() {
 }
 
 #[tokio::test]
+async fn parts_that_the_plan_leaves_out_are_listed_in_the_reply() {
+    let bank = Bank::new();
+    let intent = json!({"intent": "show the balance of the account 'Bob', paint the fence"});
+    let told = bank.call("execute_dag", intent).await;
+    assert_eq!(told["status"], "suggestion", "{told}");
+    assert_eq!(told["unmet"], json!(["paint the fence"]), "{told}");
+    assert!(
+        told["why_not_run"].to_string().contains("paint the fence"),
+        "{told}"
+    );
+}
+
+#[tokio::test]
+async fn plans_that_were_given_or_submitted_teach_and_those_from_words_do_not() {
+    let bank = Bank::new();
+    taught(&bank).await;
+    let lessons = async || {
+        let all = bank.engine().learnt().lessons().await.unwrap().into_iter();
+        let mut all: Vec<_> = all.map(|one| (one.intent.to_string(), one.count)).collect();
+        all.sort();
+        all
+    };
+    let given = ("show the balance of the account #".to_owned(), 6);
+    assert_eq!(lessons().await, std::slice::from_ref(&given));
+    let intent = json!({"intent": "show the balance of the account 'Bob'"});
+    let ran = bank.call("execute_dag", intent).await;
+    assert_eq!(ran["plan"]["planner"], "words", "{ran}");
+    assert_eq!(lessons().await, std::slice::from_ref(&given));
+    let intent = json!({"intent": "close account 'Ada'"});
+    let told = bank.call("execute_dag", intent).await;
+    assert_eq!(told["status"], "suggestion", "{told}");
+    assert_eq!(lessons().await, std::slice::from_ref(&given));
+    let done = bank.call("submit_plan", exemplary(&told)).await;
+    assert_eq!(done["status"], "complete", "{done}");
+    assert_eq!(lessons().await, [("close account #".to_owned(), 1), given]);
+}
+
+#[tokio::test]
 async fn what_a_person_must_agree_to_does_not_run_from_words() {
     let mut bank = Bank::new();
     taught(&bank).await;
