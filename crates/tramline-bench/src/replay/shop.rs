@@ -33,6 +33,7 @@ impl Records {
 }
 
 /// The shop during one conversation.
+#[derive(Clone)]
 pub struct Shop {
     records: Arc<Records>,
     /// What was changed in this conversation.

@@ -1,5 +1,6 @@
 //! The recorded conversations through the gate: what docs/sop.md states.
 
+use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
 use tramline_bench::replay::{Fate, Kind, Place, Replay, Sums};
 
@@ -20,6 +21,16 @@ fn data() -> Option<PathBuf> {
 
 /// Replays the recording under the rules of a file, after a change to that file's text.
 fn replayed(data: &Path, place: Place, change: impl Fn(String) -> String) -> Sums {
+    replayed_from(data, place, change, |recording| recording)
+}
+
+/// The same after a change to the recording.
+fn replayed_from(
+    data: &Path,
+    place: Place,
+    change: impl Fn(String) -> String,
+    record: impl Fn(String) -> String,
+) -> Sums {
     let read = |path: &str| std::fs::read_to_string(data.join(path)).unwrap();
     let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/sop/retail/retail.md");
     let replay = Replay::new(
@@ -30,7 +41,167 @@ fn replayed(data: &Path, place: Place, change: impl Fn(String) -> String) -> Sum
         place,
     );
     let replay = replay.unwrap_or_else(|says| panic!("{says}"));
-    replay.run(&read("traces/gemini-3-flash.jsonl")).unwrap()
+    replay
+        .run(&record(read("traces/gemini-3-flash.jsonl")))
+        .unwrap()
+}
+
+/// A recording with every event of every conversation changed or left out.
+fn each_event(recording: String, change: impl Fn(usize, Json) -> Option<Json>) -> String {
+    let line = |line: &str| {
+        let mut told: Json = serde_json::from_str(line).unwrap();
+        let events = told["events"].as_array_mut().unwrap();
+        let all = std::mem::take(events).into_iter().enumerate();
+        events.extend(all.filter_map(|(at, event)| change(at, event)));
+        told.to_string()
+    };
+    let lines: Vec<String> = recording.lines().map(line).collect();
+    lines.join("\n")
+}
+
+fn tool(event: &Json) -> &str {
+    event["tool"].as_str().unwrap_or_default()
+}
+
+fn is_look_up(event: &Json) -> bool {
+    tool(event).starts_with("get_")
+}
+
+/// The same conversation as messages, with results as clients of models record them.
+fn as_messages(recording: String) -> String {
+    let line = |line: &str| {
+        let told: Json = serde_json::from_str(line).unwrap();
+        let mut messages = Vec::new();
+        for (at, event) in told["events"].as_array().unwrap().iter().enumerate() {
+            if event.get("tool").is_none() {
+                messages.push(json!({"role": "user", "content": event["user"]}));
+                continue;
+            }
+            let id = format!("call_{at}");
+            let name = format!("mcp__shop__{}", tool(event));
+            let arguments = event["args"].to_string();
+            let call = json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
+            messages.push(json!({"role": "assistant", "content": null, "tool_calls": [call]}));
+            let says = match event["error"] == true {
+                true => "Error: it was rejected",
+                false => "done",
+            };
+            messages.push(json!({"role": "tool", "tool_call_id": id, "content": says}));
+        }
+        json!({"task_id": told["task"], "id": "b1f2", "messages": messages}).to_string()
+    };
+    let lines: Vec<String> = recording.lines().map(line).collect();
+    lines.join("\n")
+}
+
+/// No right write is refused for good, and what the shop would reject does not leave, however the agent
+/// got there and however that was recorded.
+#[test]
+fn other_recordings_of_the_same_conversations_come_to_the_same() {
+    let Some(data) = data() else { return };
+    type Record = fn(String) -> String;
+    let changes: [(&str, Record); 6] = [
+        ("as it is", |it| it),
+        ("without moves", |it| {
+            each_event(it, |_, event| {
+                (tool(&event) != "goto_node").then_some(event)
+            })
+        }),
+        ("without look-ups", |it| {
+            each_event(it, |_, event| (!is_look_up(&event)).then_some(event))
+        }),
+        ("with look-ups made twice as late", |it| {
+            each_event(it, |at, event| {
+                (!is_look_up(&event) || at % 2 == 0).then_some(event)
+            })
+        }),
+        ("as messages", as_messages),
+        ("with arguments as text and marks of errors as text", |it| {
+            each_event(it, |_, mut event| {
+                if event.get("args").is_some() {
+                    event["arguments"] = event["args"].to_string().into();
+                    event.as_object_mut()?.remove("args");
+                    let says = if event["error"] == true {
+                        "rejected"
+                    } else {
+                        ""
+                    };
+                    event["error"] = says.into();
+                }
+                Some(event)
+            })
+        }),
+    ];
+    for place in [Place::BehindAuth, Place::OwnBranch] {
+        for (name, record) in changes {
+            let sums = replayed_from(&data, place, |rules| rules, record);
+            let (right, rejected) = (sums.of(Kind::Right), sums.of(Kind::Rejected));
+            let stopped = sums.writes.iter().filter(|it| {
+                it.kind == Kind::Right && !matches!(it.last, Fate::Made | Fate::Asked)
+            });
+            let stopped: Vec<_> = stopped.map(|it| (&it.conversation, &it.says)).collect();
+            assert_eq!(right.all, 149, "{name} {place:?}");
+            assert_eq!(right.refused, 0, "{name} {place:?}: {stopped:?}");
+            assert_eq!(
+                rejected.refused, rejected.all,
+                "{name} {place:?}: {rejected:?}"
+            );
+            assert_eq!(rejected.all, 7, "{name} {place:?}");
+        }
+    }
+}
+
+/// Where a recording does not say how calls ended, the stand-in says what the shop rejects.
+#[test]
+fn a_recording_without_outcomes_is_judged_by_the_stand_in() {
+    let Some(data) = data() else { return };
+    let sums = replayed_from(
+        &data,
+        Place::BehindAuth,
+        |rules| rules,
+        |it| {
+            each_event(it, |_, mut event| {
+                let fields = event.as_object_mut()?;
+                fields.remove("error");
+                fields.remove("result");
+                Some(event)
+            })
+        },
+    );
+    let rejected = sums.of(Kind::Rejected);
+    assert_eq!((rejected.all, rejected.refused), (7, 7), "{rejected:?}");
+    assert_eq!(sums.of(Kind::Right).refused, 0);
+}
+
+/// Tools that nobody knows, ids that no order has and arguments that are missing are refused, and stop nothing else.
+#[test]
+fn nonsense_in_a_recording_is_refused_and_stops_nothing_else() {
+    let Some(data) = data() else { return };
+    let sums = replayed_from(
+        &data,
+        Place::BehindAuth,
+        |rules| rules,
+        |it| {
+            let lines = it.lines().map(|line| {
+                let mut told: Json = serde_json::from_str(line).unwrap();
+                let events = told["events"].as_array_mut().unwrap();
+                events.push(json!({"tool": "delete_everything", "args": {}, "error": false}));
+                for order in [json!("W2378156"), json!("#W0000000"), json!(7), Json::Null] {
+                    let args = json!({"order_id": order, "reason": "no longer needed"});
+                    events.push(
+                        json!({"tool": "cancel_pending_order", "args": args, "error": false}),
+                    );
+                }
+                events.push(json!({"tool": "modify_pending_order_items", "error": false}));
+                events.push(json!({"odd": true}));
+                told.to_string()
+            });
+            lines.collect::<Vec<_>>().join("\n")
+        },
+    );
+    let wrong = sums.of(Kind::Wrong);
+    assert_eq!(wrong.refused, 114 * 5, "{wrong:?}");
+    assert_eq!(sums.of(Kind::Right).refused, 0);
 }
 
 #[test]

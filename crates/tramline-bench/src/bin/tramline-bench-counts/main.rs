@@ -11,17 +11,22 @@
 use anyhow::{Context, Result, anyhow, bail};
 use std::hint::black_box;
 use std::sync::Arc;
-use tramline_core::formats::yaml_graph;
+use tramline_core::formats::{Elsewhere, Hint, json_dag, yaml_graph};
 use tramline_core::graph::Graph;
-use tramline_core::journal::Outcome;
+use tramline_core::journal::{Answer, Outcome, Policy};
+use tramline_engine::seams::Hints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Ended, Engine, Options, Start};
+use tramline_engine::{Ended, Engine, Options, Respondent, Said, Start};
 use tramline_expr::{Expression, HostFunctions, Limits, NoHost, Value};
 
 /// How many turns the loop takes: each is a choice and a transform.
 const TURNS: u64 = 500;
 /// How often a run is folded anew.
 const FOLDS: usize = 5;
+/// How many DAGs are run, of so many layers with so many tasks each.
+const DAGS: usize = 20;
+const LAYERS: usize = 4;
+const LAYER_TASKS: usize = 4;
 /// How often each expression is evaluated.
 const EVALUATIONS: usize = 2_000;
 
@@ -67,7 +72,10 @@ fn main() -> Result<()> {
         "steps" => steps(0),
         "fold" => steps(FOLDS),
         "expressions" => expressions(),
-        other => bail!("`{other}` is not counted; there are nothing, steps, fold and expressions"),
+        "layers" => layers(),
+        other => bail!(
+            "`{other}` is not counted; there are nothing, steps, fold, expressions and layers"
+        ),
     }
 }
 
@@ -96,6 +104,67 @@ fn steps(folds: usize) -> Result<()> {
 fn graph() -> Result<Arc<Graph>> {
     let document = yaml_graph::read(LOOP.as_bytes()).map_err(|flaws| anyhow!("{flaws:?}"))?;
     document.workflows.first().cloned().context("a graph")
+}
+
+/// DAGs as agents bring them, each another one, read and run layer by layer.
+fn layers() -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()?;
+    runtime.block_on(async {
+        let echo = |given: Value| async { Ok(given) };
+        let looks = Hints {
+            read_only: Some(true),
+            ..Hints::default()
+        };
+        let tools = FakeTools::new().tool("t", "look", looks, echo);
+        let store = Arc::new(MemoryStore::new());
+        let engine = Engine::new(store, Arc::new(tools), Options::default());
+        for number in 0..DAGS {
+            layered(&engine, number).await?;
+        }
+        Ok(())
+    })
+}
+
+async fn layered(engine: &Engine, number: usize) -> Result<()> {
+    let task = |at: usize| {
+        let before = match at.checked_sub(LAYER_TASKS) {
+            None => String::new(),
+            Some(before) => format!(r#""task-{before}""#),
+        };
+        format!(
+            r#"{{"id": "task-{at}", "tool": "t:look", "arguments": {{"path": "reports/{number}/{at}.json", "limit": 25}}, "depends_on": [{before}]}}"#
+        )
+    };
+    let tasks: Vec<String> = (0..LAYERS * LAYER_TASKS).map(task).collect();
+    let text = format!(r#"{{"tasks": [{}]}}"#, tasks.join(","));
+    let hint = Hint {
+        elsewhere: Elsewhere::Configured(&["t".into()]),
+        ..Hint::default()
+    };
+    let read = json_dag::read_value(&Value::from_json(&text)?, hint);
+    let read = read.map_err(|flaws| anyhow!("{flaws:?}"))?;
+    let graph = read.workflows.first().cloned().context("a graph")?;
+    let mut start = Start::new(graph, Value::object::<&str>([]));
+    start.policy = Policy::Layered;
+    let handle = engine.start(start).await?;
+    let run = handle.run.clone();
+    let mut ended = handle.ended().await?;
+    while let Ended::Paused(pauses) = &ended {
+        let said = pauses.iter().map(|(pause, _)| Said {
+            pause: *pause,
+            answer: Answer::Proceed,
+            by: Respondent::program("counts"),
+            why: None,
+        });
+        let handle = engine.go_on_with(&run, said.collect()).await?;
+        ended = handle.context("another drives it")?.ended().await?;
+    }
+    match ended {
+        Ended::Finished(Outcome::Completed { .. }) => Ok(()),
+        other => bail!("the run did not come out well: {other:?}"),
+    }
 }
 
 fn expressions() -> Result<()> {

@@ -18,6 +18,10 @@ pub struct Transcript {
     pub acts: Vec<Act>,
     /// The tools of nodes as replies listed them.
     pub listed: Vec<(Str, Vec<Str>)>,
+    /// Whether it says of any call how it ended.
+    pub has_outcomes: bool,
+    /// The calls by the ids that results name, until their results come.
+    waiting: HashMap<Str, usize>,
 }
 
 /// One thing that happened.
@@ -167,7 +171,7 @@ fn one(value: &Value, found: &mut Vec<Transcript>) -> Result<(), String> {
     let Some(events) = events.or(Some(value)).and_then(Value::as_array) else {
         return Err("a transcript has a list of `events` or `messages`".to_owned());
     };
-    let name = ["name", "task", "id", "run"]
+    let name = ["name", "task", "task_id", "id", "run"]
         .iter()
         .find_map(|key| value.get(key));
     let mut made = Transcript {
@@ -184,8 +188,29 @@ fn one(value: &Value, found: &mut Vec<Transcript>) -> Result<(), String> {
             return Err(format!("more than the {ACTS_MAX} events allowed"));
         }
     }
+    made.waiting.clear();
     found.push(made);
     Ok(())
+}
+
+/// Whether a mark of an error says that there was one: recorders write false, nothing or an empty text
+/// where there was none.
+fn is_error(mark: &Value) -> bool {
+    match mark {
+        Value::Bool(failed) => *failed,
+        Value::Null => false,
+        Value::String(text) => !text.trim().is_empty(),
+        _ => true,
+    }
+}
+
+/// Arguments as they were recorded: data, or a text of JSON.
+fn arguments_of(given: Option<&Value>) -> Value {
+    match given {
+        Some(Value::String(text)) => Value::from_json(text).unwrap_or_default(),
+        Some(other) => other.clone(),
+        None => Value::Null,
+    }
 }
 
 fn add(event: &Value, made: &mut Transcript) {
@@ -193,18 +218,17 @@ fn add(event: &Value, made: &mut Transcript) {
     if let Some(tool) = text("tool") {
         let arguments = event.get("args").or_else(|| event.get("arguments"));
         let output = event.get("result").or_else(|| event.get("output"));
-        let failed = event.get("error").is_some_and(|it| match it {
-            Value::Bool(failed) => *failed,
-            other => !other.is_null(),
-        });
-        let (arguments, output) = (arguments.cloned(), output.cloned());
-        act(
-            tool,
-            &arguments.unwrap_or_default(),
-            output.unwrap_or_default(),
-            failed,
-            made,
-        );
+        let failed = event.get("error").is_some_and(is_error);
+        made.has_outcomes |= event.get("error").is_some() || output.is_some();
+        let output = output.cloned().unwrap_or_default();
+        act(tool, &arguments_of(arguments), output, failed, made);
+        return;
+    }
+    if text("role") == Some("tool") {
+        let id = text("tool_call_id").or_else(|| text("id"));
+        let failed = ["error", "is_error"].iter();
+        let failed = failed.filter_map(|key| event.get(key)).any(is_error);
+        result(id, event.get("content"), failed, made);
         return;
     }
     let calls = event
@@ -224,12 +248,10 @@ fn add(event: &Value, made: &mut Transcript) {
             .get("name")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        let arguments = function.get("arguments").cloned().unwrap_or_default();
-        let arguments = match arguments.as_str() {
-            Some(text) => Value::from_json(text).unwrap_or_default(),
-            None => arguments,
-        };
+        let arguments = arguments_of(function.get("arguments"));
+        let at = made.acts.len();
         act(name, &arguments, Value::Null, false, made);
+        awaited(call.get("id"), at, made);
     }
     for block in blocks {
         if block.get("type").and_then(Value::as_str) == Some("tool_use") {
@@ -237,8 +259,44 @@ fn add(event: &Value, made: &mut Transcript) {
                 .get("name")
                 .and_then(Value::as_str)
                 .unwrap_or_default();
-            let input = block.get("input").cloned().unwrap_or_default();
-            act(name, &input, Value::Null, false, made);
+            let at = made.acts.len();
+            act(
+                name,
+                &arguments_of(block.get("input")),
+                Value::Null,
+                false,
+                made,
+            );
+            awaited(block.get("id"), at, made);
+        }
+        if block.get("type").and_then(Value::as_str) == Some("tool_result") {
+            let id = block.get("tool_use_id").and_then(Value::as_str);
+            let failed = block.get("is_error").is_some_and(is_error);
+            result(id, block.get("content"), failed, made);
+        }
+    }
+}
+
+/// Remembers a call until its result comes.
+fn awaited(id: Option<&Value>, at: usize, made: &mut Transcript) {
+    if let (Some(id), Some(Act::Call { .. })) = (id.and_then(Value::as_str), made.acts.get(at)) {
+        made.waiting.insert(id.into(), at);
+    }
+}
+
+/// The result of an earlier call. One of an unknown call is passed over.
+fn result(id: Option<&str>, content: Option<&Value>, is_marked: bool, made: &mut Transcript) {
+    made.has_outcomes = true;
+    let Some(at) = id.and_then(|id| made.waiting.remove(id)) else {
+        return;
+    };
+    // Some recorders have nothing but the text.
+    let says = content.and_then(Value::as_str).unwrap_or_default();
+    if let Some(Act::Call { output, failed, .. }) = made.acts.get_mut(at) {
+        *failed = is_marked || says.starts_with("Error");
+        *output = arguments_of(content);
+        if output.is_null() {
+            *output = content.cloned().unwrap_or_default();
         }
     }
 }
