@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 const TOLERANCE_PERCENT: u64 = 10;
 
 /// The work that is counted.
-const WORK: [&str; 4] = ["expressions", "fold", "layers", "steps"];
+const WORK: [&str; 3] = ["expressions", "fold", "steps"];
 
 /// Work that is not held to a bound: the start of the process, which is taken off every count.
 const START: &str = "nothing";

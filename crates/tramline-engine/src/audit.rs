@@ -2,26 +2,25 @@
 //!
 //! A journal tells what happened in a run. This tells also what was refused, and outlives the run.
 //! A note is durable before the command is answered; notes of one moment share a disk sync.
+//!
+//! Notes are kept in classes with a bound each, so that no agent can push out the trail of persons by
+//! commanding a lot: see [`AuditClass`].
 
+mod classes;
 mod scope;
 
-pub(crate) use scope::Decision;
+pub use classes::AuditClass;
+pub(crate) use classes::AuditWriter;
+pub use scope::noted_by_door;
+pub(crate) use scope::{CommandNote, Decision};
 
 use crate::clock;
 use crate::engine::Engine;
 use crate::fault::Fault;
-use crate::seams::Store;
 use serde_json::{Map, Value as Json};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tramline_core::ids::RunId;
 
-/// Under what notes are kept.
-const KIND: &str = "audit";
-/// So many notes are kept; the oldest go first.
-pub const NOTES_MAX: usize = 100_000;
-/// After so many notes of one process it is looked whether there are too many.
-const TRIM_EVERY: usize = 1_000;
 /// Larger arguments are cut, in bytes: a note is read by people, and the journal has all of them.
 const ARGUMENTS_BYTES_MAX: usize = 2_000;
 /// Longer texts are cut, in characters: a note is read by people.
@@ -52,6 +51,9 @@ pub struct Note {
     pub result: String,
     /// Why it was refused.
     pub error: Option<String>,
+    /// Whether a person commanded or decided it, as far as the door can tell: by the command line, the
+    /// studio, a form or a token that stands for a person.
+    pub person: bool,
 }
 
 impl Note {
@@ -107,66 +109,23 @@ impl Note {
     }
 }
 
-/// Counts the notes of this process: those of one millisecond stay in their order, and now and then
-/// it is looked whether there are too many.
+/// Counts the notes of this process: those of one millisecond stay in their order.
 static WRITTEN: AtomicUsize = AtomicUsize::new(0);
 
 impl Engine {
-    /// Writes a note. It is on the disk when this returns.
+    /// Writes a note. It is on the disk when this returns. The same refusal within an hour is counted in
+    /// the line that it has already.
     pub async fn note(&self, note: Note) -> Result<(), Fault> {
-        let store = self.store();
         let written = WRITTEN.fetch_add(1, Ordering::Relaxed) + 1;
-        put(store, &self.discreet_note(note), written).await?;
-        if written.is_multiple_of(TRIM_EVERY) {
-            trim(store).await?;
-        }
-        Ok(())
+        let note = self.discreet_note(note);
+        Ok(self
+            .audit_writer()
+            .keep(self.store(), &note, written)
+            .await?)
     }
 
     /// The notes since a moment, of one run if one is named, oldest first.
     pub async fn notes(&self, since_ms: i64, run: Option<&RunId>) -> Result<Vec<Json>, Fault> {
-        let store = self.store();
-        let since = format!("{:015}", since_ms.max(0));
-        let mut found = Vec::new();
-        for key in store.list(KIND).await? {
-            let of_run = run.is_none_or(|run| key.contains(&format!("/{run}/")));
-            if key < since || !of_run {
-                continue;
-            }
-            // One that was forgotten meanwhile is passed over.
-            if let Some(body) = store.get(KIND, &key).await?
-                && let Ok(note) = serde_json::from_slice(&body)
-            {
-                found.push(note);
-            }
-        }
-        Ok(found)
+        Ok(classes::read(self.store(), since_ms.max(0), run).await?)
     }
-}
-
-async fn put(
-    store: &Arc<dyn Store>,
-    note: &Note,
-    written: usize,
-) -> Result<(), crate::seams::StoreFault> {
-    let body = note.to_json().to_string().into_bytes();
-    store.put(KIND, &note.key(written), body).await
-}
-
-/// Forgets the oldest notes beyond the bound.
-async fn trim(store: &Arc<dyn Store>) -> Result<(), crate::seams::StoreFault> {
-    let mut keys = store.list(KIND).await?;
-    let surplus = keys.len().saturating_sub(NOTES_MAX);
-    keys.truncate(surplus);
-    if keys.is_empty() {
-        return Ok(());
-    }
-    store.forget(KIND, &keys).await?;
-    // What is gone is said, so that nobody takes the rest for all there was.
-    let mut note = Note::new("audit", "tramline");
-    note.result = "trimmed".to_owned();
-    note.why = Some(format!(
-        "{surplus} notes were forgotten: the latest {NOTES_MAX} are kept"
-    ));
-    put(store, &note, 0).await
 }

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tramline_core::expr::Limits;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::{NodeIx, Seq, StepNo};
-use tramline_core::journal::{Event, Outcome, Pause, TooLarge};
+use tramline_core::journal::{Event, Outcome, Pause, ProposedCall, TooLarge};
 use tramline_core::next::{Allowance, Due, Next, next};
 use tramline_core::run::{Run, Token};
 use tramline_core::scope::Moment;
@@ -61,6 +61,8 @@ enum Came {
     Found(NodeIx, Result<Arc<Tool>, Failure>),
     /// A server was asked about a tool before a person is.
     LookedUp(NodeIx),
+    /// The gate of a procedure was asked about a call before a person is.
+    Judged(Token, Box<ProposedCall>, Option<Failure>),
 }
 
 /// Why a driver woke up.
@@ -91,6 +93,8 @@ pub(crate) struct Driver {
     unfound: HashMap<NodeIx, Failure>,
     /// Nodes whose tool was looked up before somebody was asked about its call.
     looked_up: HashSet<NodeIx>,
+    /// What the gate of a procedure says to calls about which a person is to be asked.
+    judged: HashMap<NodeIx, proposal::Judgement>,
     deadline: Option<Pin<Box<Sleep>>>,
     stopping: bool,
     /// Since when recorded events wait to be sent.
@@ -138,6 +142,7 @@ impl Driver {
             put_off: Vec::new(),
             unfound: HashMap::new(),
             looked_up: HashSet::new(),
+            judged: HashMap::new(),
             deadline: None,
             stopping: false,
         }

@@ -3,7 +3,7 @@
 //! Every method but `start` and `resume` only appends one event, in whatever process it is
 //! called; the process that drives the run sees it and goes on.
 
-use crate::audit::Decision;
+use crate::audit::{AuditWriter, CommandNote, Decision};
 use crate::clock;
 use crate::fault::Fault;
 use crate::learnt::{Learnt, keepable};
@@ -70,7 +70,7 @@ pub use expiry::over;
 pub use family::{DESCENDANTS_MAX, RUNS_DRIVEN_MAX};
 pub use follow::Follow;
 pub use fork::{Branch, Branched, Effects};
-pub use guided::{Guide, ToolCall, Went};
+pub use guided::{AskedAnswer, Edit, Guide, ToolCall, Went};
 pub use hold::{Handle, Said};
 pub use load::{Begun, Loaded};
 pub use options::{Options, Scratch};
@@ -108,6 +108,7 @@ pub(crate) struct Inner {
     pub(crate) pinned: pinned::Pinned,
     warm: warm::Warm,
     families: family::Families,
+    audit: AuditWriter,
     /// Where the studio is served, if it is.
     studio: std::sync::OnceLock<String>,
 }
@@ -212,6 +213,7 @@ impl Engine {
             pinned: Default::default(),
             warm: Default::default(),
             families: Default::default(),
+            audit: Default::default(),
             studio: Default::default(),
         }))
     }
@@ -226,6 +228,7 @@ impl Engine {
         }
         self.is_discreet(&start.graph.workflow)?;
         start.operator_budget = self.0.options.budget;
+        self.recall_seats(start.owner.as_ref()).await?;
         self.note_ttl(start.ttl_ms).await?;
         self.can_drive()?;
         let _room = self.room().await?;
@@ -383,7 +386,16 @@ impl Engine {
             true => format!("`{EXPIRY}`").into(),
             false => by,
         };
-        self.abort_by(id, by, why).await
+        let came = self.abort_by(id, by.clone(), why.clone()).await;
+        let said = CommandNote {
+            command: "abort",
+            run: id,
+            by: &by,
+            why: why.as_deref(),
+            arguments: None,
+        };
+        self.commanded(said, &came).await?;
+        came
     }
 
     async fn abort_by(&self, id: &RunId, by: Str, why: Option<String>) -> Result<(), Fault> {
@@ -436,6 +448,10 @@ impl Engine {
         let mut trace = Trace::of(id, &run.graph, &entries);
         trace.status = status(&run).as_str();
         Ok(trace)
+    }
+
+    pub(crate) fn audit_writer(&self) -> &AuditWriter {
+        &self.0.audit
     }
 
     pub(crate) fn options(&self) -> &Options {

@@ -31,10 +31,10 @@ pub mod uses;
 
 pub use drive::Ended;
 pub use engine::{
-    Admission, Approvals, At, Begun, Branch, Branched, DESCENDANTS_MAX, Effects, Engine, Follow,
-    Guide, Handle, Loaded, Options, Owner, PORT_BYTES_MAX, PersonNeeded, Pins, Pruned, Quota,
-    RUNS_DRIVEN_MAX, Respondent, Retention, Said, Scratch, Start, ToolCall, Unreadable, Went,
-    in_conversation, over, stale,
+    Admission, Approvals, AskedAnswer, At, Begun, Branch, Branched, DESCENDANTS_MAX, Edit, Effects,
+    Engine, Follow, Guide, Handle, Loaded, Options, Owner, PORT_BYTES_MAX, PersonNeeded, Pins,
+    Pruned, Quota, RUNS_DRIVEN_MAX, Respondent, Retention, Said, Scratch, Start, ToolCall,
+    Unreadable, Went, in_conversation, over, stale,
 };
 pub use fault::Fault;
 pub use ledger::status;

@@ -10,8 +10,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::Value as Told;
 use tramline_core::ids::{Checkpoint, RunId};
-use tramline_engine::Owner;
 use tramline_engine::audit::Note;
+use tramline_engine::{Owner, Respondent};
 
 /// By which door these commands come.
 const DOOR: &str = "http";
@@ -63,6 +63,7 @@ fn begun(desk: &Desk, request: &Request, said: &Told) -> Note {
     let (command, run) = command(request);
     let mut note = Note::new(command, by.as_str());
     note.door = Some(DOOR.to_owned());
+    note.person = extensions.get::<Respondent>().is_some();
     note.run = run.map(|run| run.to_string());
     note.session = text("session_id").map(str::to_owned);
     note.why = text("why").map(str::to_owned);

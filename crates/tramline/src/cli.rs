@@ -297,6 +297,7 @@ impl Common {
             telemetry: logs::telemetry()?,
             logged: self.log.is_some(),
             warn: Some(output::say),
+            door: Some(audited::DOOR),
             ..Config::default()
         })
     }

@@ -89,6 +89,9 @@ pub struct Config {
     pub observer: Option<Arc<dyn Observer>>,
     /// Hears what whoever runs the program should know.
     pub warn: Option<fn(&str)>,
+    /// By which door commands come that no front end notes in the audit; nothing means that a program
+    /// gives them.
+    pub door: Option<&'static str>,
 }
 
 /// Who may answer what a run asks, beside what the table in docs/security.md says.

@@ -340,6 +340,9 @@ pub fn open_over<'d>(
     if let Some(name) = &config.name {
         options.name = name.clone();
     }
+    if let Some(door) = config.door {
+        options.door = door;
+    }
     let mut tools: Arc<dyn Tools> = Arc::new(tools);
     if !config.throttle.is_empty() {
         tools = Arc::new(Throttle::new(tools, config.throttle.clone()));

@@ -105,6 +105,9 @@ fn report_of(walk: &Walk, pass: &Pass, except: Option<u32>) -> RuleReport {
 /// Why a call that was announced before is not allowed where the conversation stands, apart from a
 /// person's agreement.
 pub fn against(walk: &Walk, pass: &Pass, announced: u32) -> Option<Refusal> {
+    if walk.sop().call_mode() != Mode::Strict {
+        return None;
+    }
     let refusal = check(walk, pass, &report_of(walk, pass, Some(announced)));
     refusal.filter(|it| !matches!(it, Refusal::Unconfirmed { .. }))
 }

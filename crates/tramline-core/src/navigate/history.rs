@@ -104,12 +104,11 @@ impl History {
         let Some(place) = self.made.iter().rposition(|it| it.call == answered.call) else {
             return;
         };
-        let made = Arc::make_mut(&mut self.made);
         // Where a person has changed the arguments, those count.
-        if answered.edited_arguments.is_some() {
-            self.bytes += called.arguments.to_json().len();
-            made[place].arguments = called.arguments.clone();
+        if let Some(edited) = &answered.edited_arguments {
+            self.edited(answered.call, edited);
         }
+        let made = Arc::make_mut(&mut self.made);
         match &answered.failure {
             None => {
                 let bytes = self.bytes + answered.output.to_json().len();
@@ -126,6 +125,17 @@ impl History {
             }
             Some(failure) if has_unknown_effect(failure) => made[place].state = State::Unknown,
             Some(_) => made[place].state = State::Failed,
+        }
+    }
+
+    /// Counts other arguments for a call than those that it was announced with.
+    pub(super) fn edited(&mut self, call: u32, arguments: &Value) {
+        let Some(place) = self.made.iter().rposition(|it| it.call == call) else {
+            return;
+        };
+        if self.made[place].arguments != *arguments {
+            self.bytes += arguments.to_json().len();
+            Arc::make_mut(&mut self.made)[place].arguments = arguments.clone();
         }
     }
 
@@ -175,6 +185,9 @@ impl History {
 
 /// Whether a failed call was stopped before it left.
 fn never_left(called: &ToolCalled, failure: &Failure) -> bool {
+    if failure.may_have_happened {
+        return false;
+    }
     match failure.kind {
         FailureKind::Rejected
         | FailureKind::Forbidden

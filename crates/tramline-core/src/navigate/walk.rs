@@ -243,14 +243,14 @@ impl Walk {
 
     fn answered(&mut self, answered: &ToolAnswered) -> Result<(), &'static str> {
         let called = self.open.remove(&answered.call);
-        let mut called = called.ok_or("it answers no call")?;
-        if let Some(edited) = &answered.edited_arguments {
-            called.arguments = edited.clone();
-        }
+        let called = called.ok_or("it answers no call")?;
         let failure = answered.failure.as_ref();
-        if called.run.is_none() && failure.is_some_and(|failure| failure.may_have_happened) {
-            // It stays open: nobody knows whether it happened, so the same call is asked about.
-            self.open.insert(answered.call, called.clone());
+        if failure.is_some_and(|failure| failure.may_have_happened) {
+            // It stays open: nobody knows whether it happened, so the same call is asked about. The
+            // question that a person was asked about it is over.
+            let mut open = called.clone();
+            open.run = None;
+            self.open.insert(answered.call, open);
         }
         self.history.answered(&called, answered);
         if answered.failure.is_none() {
@@ -263,6 +263,14 @@ impl Walk {
             self.called.push((called.tool, !called.is_other));
         }
         Ok(())
+    }
+
+    /// Counts the arguments that a person put in the place of a call's, for rules. The same call of the
+    /// agent still comes back to its question: that is known by what the agent asked for.
+    pub fn edited(&mut self, call: u32, arguments: &Value) {
+        if self.open.contains_key(&call) {
+            self.history.edited(call, arguments);
+        }
     }
 
     /// The conversation as if a call that waits had not been wanted: for checking it again with other

@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json, json};
 use std::sync::{Arc, Mutex, PoisonError};
 use tramline_core::Value;
 use tramline_core::authority::{AnswerChannel, Reason};
-use tramline_core::ids::{Checkpoint, ToolName};
+use tramline_core::ids::{Checkpoint, RunId, ToolName};
 use tramline_core::journal::{Answer, Pause};
 use tramline_core::run::Run;
 use tramline_core::workflow::{Action, Template};
@@ -22,6 +22,27 @@ const DECISIONS_MAX: usize = 64;
 tokio::task_local! {
     /// What was decided in the command that this task carries out.
     static DECIDED: Arc<Mutex<Vec<Decision>>>;
+    /// That the command which this task carries out is noted by its door.
+    static COMMANDED: ();
+}
+
+/// Carries a command out that its door notes itself. What is decided inside is still noted.
+pub async fn noted_by_door<T>(work: impl Future<Output = T>) -> T {
+    COMMANDED.scope((), work).await
+}
+
+/// A command about a run, for its note.
+pub(crate) struct CommandNote<'c> {
+    /// What was commanded.
+    pub(crate) command: &'static str,
+    /// About which run.
+    pub(crate) run: &'c RunId,
+    /// By whom.
+    pub(crate) by: &'c str,
+    /// Why.
+    pub(crate) why: Option<&'c str>,
+    /// With what.
+    pub(crate) arguments: Option<Value>,
 }
 
 /// An answer to a question of a run: what about, by whom, and whether it was taken.
@@ -120,6 +141,11 @@ impl Decision {
         self
     }
 
+    /// Whether a person took it, and it was not refused.
+    fn is_of_person(&self) -> bool {
+        !self.channel.is_relayed() && self.refused.is_none()
+    }
+
     fn to_json(&self, engine: &Engine) -> Json {
         let mut told = Map::new();
         told.insert("checkpoint_id".into(), self.asked.to_string().into());
@@ -158,7 +184,8 @@ impl Engine {
         told: impl FnOnce(&mut Note, &T),
     ) -> Result<T, Fault> {
         let decided: Arc<Mutex<Vec<Decision>>> = Arc::default();
-        let came = DECIDED.scope(Arc::clone(&decided), work).await;
+        let work = DECIDED.scope(Arc::clone(&decided), work);
+        let came = COMMANDED.scope((), work).await;
         told(&mut note, &came);
         self.add(&mut note, &decided);
         self.note(note).await?;
@@ -169,6 +196,7 @@ impl Engine {
         let decided = decided.lock().unwrap_or_else(PoisonError::into_inner);
         let all = decided.iter().take(DECISIONS_MAX);
         note.decisions = all.map(|one| one.to_json(self)).collect();
+        note.person |= decided.iter().any(Decision::is_of_person);
         if note.run.is_none() {
             note.run = decided.first().map(|one| one.asked.run.to_string());
         }
@@ -194,6 +222,34 @@ impl Engine {
         }
         .to_owned();
         note.decisions = vec![decision.to_json(self)];
+        note.person = decision.is_of_person();
+        self.note(note).await
+    }
+
+    /// Keeps a command that no door notes: of a program that the engine is a part of, or of a call
+    /// whose caller has gone.
+    pub(crate) async fn commanded<T>(
+        &self,
+        said: CommandNote<'_>,
+        came: &Result<T, Fault>,
+    ) -> Result<(), Fault> {
+        if COMMANDED.try_with(|()| ()).is_ok() {
+            return Ok(());
+        }
+        let mut note = Note::new(said.command, said.by);
+        note.door = Some(self.options().door.to_owned());
+        note.run = Some(said.run.to_string());
+        note.why = said.why.map(str::to_owned);
+        note.arguments = said.arguments.map(|it| self.audited(&it));
+        match came {
+            Ok(_) => note.result = "done".to_owned(),
+            Err(fault) => {
+                note.result = "refused".to_owned();
+                note.error = Some(fault.to_string());
+            }
+        }
+        // What a program does is its owner's doing, unless it serves agents.
+        note.person = !self.serves_agents();
         self.note(note).await
     }
 

@@ -1,6 +1,7 @@
 //! The calls of a driver: when they may leave, and what becomes of their answers.
 
 use super::policy::looked_at;
+use super::proposal::Judgement;
 use super::{Came, Driver, Ticket};
 use crate::engine::{Called, ChildCall, Engine, Permit, child_key};
 use crate::fault::Fault;
@@ -281,6 +282,12 @@ impl Driver {
             Came::LookedUp(node) => {
                 self.preparing.retain(|at| *at != node);
                 self.looked_up.insert(node);
+                Ok(())
+            }
+            Came::Judged(token, call, refusal) => {
+                self.preparing.retain(|at| *at != token.node);
+                self.judged
+                    .insert(token.node, Judgement::new(token, call, refusal));
                 Ok(())
             }
             Came::Rested(step) => self.rested(step),

@@ -67,6 +67,7 @@ impl Driver {
         self.ledger.bytes = bytes;
         self.held.clear();
         self.preparing.clear();
+        self.judged.clear();
         self.deadline = None;
     }
 

@@ -2,13 +2,14 @@
 
 use super::policy::Gate;
 use super::{Came, Driver};
+use crate::engine::Engine;
 use crate::fault::Fault;
 use crate::seams::Hints;
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_core::failure::Failure;
 use tramline_core::ids::{NodeIx, ToolName};
-use tramline_core::journal::{Annotations, Event, Pause, ProposedCall};
+use tramline_core::journal::{Annotations, CallingStep, Event, Pause, ProposedCall};
 use tramline_core::run::{Approval, Token};
 use tramline_core::step;
 use tramline_core::workflow::Action;
@@ -16,6 +17,31 @@ use tramline_core::workflow::Action;
 /// A server is asked what its tool does before a person is asked about a call, but no longer than
 /// this: the question is worth more than the annotations.
 const LOOK_UP_MAX: Duration = Duration::from_secs(10);
+
+/// What the gate of a procedure says to a call that a visit would make.
+pub(super) struct Judgement {
+    token: Token,
+    call: Box<ProposedCall>,
+    refusal: Option<Failure>,
+}
+
+impl Judgement {
+    pub(super) fn new(token: Token, call: Box<ProposedCall>, refusal: Option<Failure>) -> Self {
+        Self {
+            token,
+            call,
+            refusal,
+        }
+    }
+}
+
+/// Whether a person may be asked about a call.
+enum Judged {
+    Passes(Box<ProposedCall>),
+    Refused(Failure),
+    /// The gate is being asked.
+    Later,
+}
 
 impl From<Hints> for Annotations {
     fn from(hints: Hints) -> Self {
@@ -66,10 +92,15 @@ impl Driver {
         if self.looks_up(node, &tool) {
             return Ok(());
         }
-        let (moment, limits) = self.surroundings();
-        let mut call = match step::propose(&self.run, token, moment, &limits) {
-            Ok(call) => call.map(Box::new),
+        let mut call = match self.proposed(token) {
+            Ok(call) => call,
             Err(failure) => return self.fails(node, failure),
+        };
+        call = match call.map(|call| self.judged(token, call)) {
+            None => None,
+            Some(Judged::Passes(call)) => Some(call),
+            Some(Judged::Later) => return Ok(()),
+            Some(Judged::Refused(failure)) => return self.fails(node, failure),
         };
         if let Some(call) = &mut call {
             self.annotate(call);
@@ -86,6 +117,50 @@ impl Driver {
         }
         let step = self.run.steps + 1;
         self.note(step, node, Event::Paused { pause }).map(drop)
+    }
+
+    /// The call that a visit would make. One that the gate has judged stays as it was judged.
+    fn proposed(&mut self, token: &Token) -> Result<Option<Box<ProposedCall>>, Failure> {
+        if let Some(judgement) = self.judged.get(&token.node)
+            && judgement.token == *token
+        {
+            return Ok(Some(judgement.call.clone()));
+        }
+        let (moment, limits) = self.surroundings();
+        let call = step::propose(&self.run, token, moment, &limits)?;
+        Ok(call.map(Box::new))
+    }
+
+    /// What the gate of a pinned procedure says to a call about which a person is to be asked: they are
+    /// not asked about what will be refused anyway. When the call leaves, the gate is asked again.
+    fn judged(&mut self, token: &Token, call: Box<ProposedCall>) -> Judged {
+        let started = &self.run.started;
+        let Some(agent) = started.agent.as_ref().filter(|agent| !agent.asks) else {
+            return Judged::Passes(call);
+        };
+        if !self.inner.pinned.holds(started) || self.is_workflow(&call.tool) {
+            return Judged::Passes(call);
+        }
+        if let Some(judgement) = self.judged.remove(&token.node)
+            && judgement.token == *token
+        {
+            return match judgement.refusal {
+                None => Judged::Passes(judgement.call),
+                Some(failure) => Judged::Refused(failure),
+            };
+        }
+        let (engine, agent) = (Engine::of(Arc::clone(&self.inner)), agent.clone());
+        let by = CallingStep {
+            run: self.run.id.clone(),
+            step: self.run.steps + 1,
+        };
+        let token = *token;
+        self.preparing.push(token.node);
+        self.under_way.push(Box::pin(async move {
+            let refusal = engine.judge(&agent, &by, &call).await.err();
+            Came::Judged(token, call, refusal)
+        }));
+        Judged::Later
     }
 
     fn fails(&mut self, node: NodeIx, failure: Failure) -> Result<(), Fault> {

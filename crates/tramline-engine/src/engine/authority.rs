@@ -231,6 +231,12 @@ impl Engine {
         })
     }
 
+    /// Whether a respondent may decide that a call is made again which may have happened.
+    pub(super) fn may_repeat_doubtful(&self, by: &Respondent) -> bool {
+        let agents = self.0.options.approvals.agents;
+        may_answer(Reason::InDoubt, by.channel, agents, by.shows_forms).is_ok()
+    }
+
     /// Why a question may not be answered by this respondent, before it is answered; nothing if it
     /// may.
     pub fn may_not_answer(

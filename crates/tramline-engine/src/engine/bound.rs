@@ -1,12 +1,13 @@
 //! Commands that hold only as long as a run waits at the checkpoint their caller has seen.
 
 use super::{Engine, stale};
+use crate::audit::CommandNote;
 use crate::fault::Fault;
-use tramline_core::Str;
 use tramline_core::graph::Patch;
 use tramline_core::ids::{RunId, Seq};
 use tramline_core::journal::Event;
 use tramline_core::run::Run;
+use tramline_core::{Str, Value};
 
 /// Refuses a command about a checkpoint that does not wait any more, naming those that do.
 fn still_waits(run: &Run, seen: Option<Seq>) -> Result<(), Fault> {
@@ -25,7 +26,27 @@ impl Engine {
         by: Str,
         seen: Option<Seq>,
     ) -> Result<(), Fault> {
-        self.is_discreet_of_agent(&patch)?;
+        let nodes = patch.nodes.iter().map(|node| Value::from(node.id.clone()));
+        let said = CommandNote {
+            command: "amend",
+            run: id,
+            by: &by,
+            why: None,
+            arguments: Some(Value::object([("nodes", Value::array(nodes))])),
+        };
+        let came = self.put_patch(id, &patch, &by, seen).await;
+        self.commanded(said, &came).await?;
+        came
+    }
+
+    async fn put_patch(
+        &self,
+        id: &RunId,
+        patch: &Patch,
+        by: &Str,
+        seen: Option<Seq>,
+    ) -> Result<(), Fault> {
+        self.is_discreet_of_agent(patch)?;
         self.say(id, |run| {
             still_waits(run, seen)?;
             self.may_amend(&run.started)?;

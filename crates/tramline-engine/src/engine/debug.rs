@@ -1,6 +1,7 @@
 //! Debugging: breakpoints, single steps, and a run as it stood at any moment.
 
 use super::{Engine, Loaded, Respondent};
+use crate::audit::CommandNote;
 use crate::fault::Fault;
 use tramline_core::Str;
 use tramline_core::ids::{Checkpoint, RunId, Seq, StepNo};
@@ -19,13 +20,22 @@ pub enum At {
 impl Engine {
     /// Says where a run is to halt, in place of what was said before.
     pub async fn watch(&self, id: &RunId, watch: Watch, by: Str) -> Result<(), Fault> {
-        self.say(id, |_| {
+        let said = self.say(id, |_| {
             Ok(Event::Watched {
                 watch: watch.clone(),
                 by: by.clone(),
             })
-        })
-        .await
+        });
+        let came = said.await;
+        let note = CommandNote {
+            command: "watch",
+            run: id,
+            by: &by,
+            why: None,
+            arguments: None,
+        };
+        self.commanded(note, &came).await?;
+        came
     }
 
     /// Lets a run that has halted go on to the next place where it is to halt. Gives how many of

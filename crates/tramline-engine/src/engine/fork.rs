@@ -5,6 +5,7 @@
 
 use super::debug::{ended_step, place};
 use super::{At, Engine, Handle};
+use crate::audit::CommandNote;
 use crate::clock;
 use crate::fault::Fault;
 use crate::long_work::long_work;
@@ -16,7 +17,7 @@ use tramline_core::ids::{RunId, Seq, StepNo, ToolName};
 use tramline_core::journal::{Entry, Event, Fork, Watch};
 use tramline_core::run::{Run, Stage};
 use tramline_core::upstream::Upstream;
-use tramline_core::workflow::Action;
+use tramline_core::workflow::{Action, Workflow};
 use tramline_core::{Str, Value};
 
 /// A server gets so long to say what its tools do.
@@ -76,6 +77,25 @@ pub struct Branched {
 impl Engine {
     /// Branches off from a run. The new run is driven by this process.
     pub async fn fork(&self, id: &RunId, branch: Branch) -> Result<Branched, Fault> {
+        let asks = branch.effects == Effects::Ask;
+        let came = self.branched(id, branch).await;
+        let made = came.as_ref().ok().map(|made| made.handle.run.as_str());
+        let about = [
+            ("fork", made.map_or(Value::Null, Value::from)),
+            ("asks_about_effects", asks.into()),
+        ];
+        let said = CommandNote {
+            command: "fork",
+            run: id,
+            by: &self.0.options.name,
+            why: None,
+            arguments: Some(Value::object(about)),
+        };
+        self.commanded(said, &came).await?;
+        came
+    }
+
+    async fn branched(&self, id: &RunId, branch: Branch) -> Result<Branched, Fault> {
         let loaded = self.load(id).await?;
         let graph = Arc::clone(&loaded.run.graph);
         let seq = place(id, &loaded.entries, branch.at)?;
@@ -111,6 +131,14 @@ impl Engine {
         });
         started.by = self.0.options.name.clone();
         started.parent = None;
+        // The operator's word of today, whatever the journal says of its time.
+        started.operator_budget = self.0.options.budget;
+        if self.serves_agents() {
+            // What a step is taken to have given is the agent's word, and so may be the whole workflow of
+            // a run that was brought in.
+            started.workflow = cautious(&started.workflow);
+        }
+        self.recall_seats(started.owner.as_ref()).await?;
         // Whoever branches it off begins it.
         started.agent = self.mark(started.owner.as_ref());
         started.upstream = branch.upstream.map(Box::new);
@@ -163,6 +191,13 @@ impl Engine {
         let seat = self.0.seat(&id)?;
         Ok(self.spawn(seat, run, ledger))
     }
+}
+
+/// The same workflow, which asks before every call that destroys.
+fn cautious(workflow: &Arc<Workflow>) -> Arc<Workflow> {
+    let mut workflow = Workflow::clone(workflow);
+    workflow.cautious = true;
+    Arc::new(workflow)
 }
 
 fn begins_anew() -> Fault {

@@ -21,6 +21,7 @@ mod call;
 mod hot;
 mod lapse;
 
+pub use asking::{AskedAnswer, Edit};
 pub use call::{ToolCall, Went};
 pub(super) use hot::Hot;
 

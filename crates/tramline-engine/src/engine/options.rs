@@ -10,6 +10,9 @@ use tramline_core::Str;
 use tramline_core::journal::Budget;
 use tramline_core::next::Ceilings;
 
+/// The door of commands that a program gives which the engine is a part of.
+const PROGRAM: &str = "program";
+
 /// What the engine may use and how far it may go.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -43,6 +46,8 @@ pub struct Options {
     pub driven_max: usize,
     /// Who we are in the journal.
     pub name: Str,
+    /// By which door commands come that no front end notes, for the audit.
+    pub door: &'static str,
     /// Makes a store that lives as long as it is used: what replays run in.
     pub scratch: Option<Scratch>,
     /// What documents and servers name and never hold; with them, what tools may not give away.
@@ -99,6 +104,7 @@ impl Default for Options {
             ceilings: Ceilings::default(),
             descendants_max: DESCENDANTS_MAX,
             driven_max: RUNS_DRIVEN_MAX,
+            door: PROGRAM,
             name: format!("process {}", std::process::id()).into(),
             scratch: None,
             settings: None,

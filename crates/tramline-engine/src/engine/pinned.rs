@@ -9,20 +9,19 @@
 use super::Engine;
 use crate::fault::Fault;
 use crate::policy::{Pattern, fits};
-use crate::seams::AppendError;
+use seats::Seat;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::{RunId, ToolName};
 use tramline_core::journal::{
-    AgentRun, CallingStep, Event, Outcome, Started, ToolAnswered, ToolCalled,
+    AgentRun, CallingStep, ProposedCall, Started, ToolAnswered, ToolCalled,
 };
 use tramline_core::navigate::{self, Pass, Turn, Walk};
 use tramline_core::{Str, Value};
 
-/// Who ends a conversation in whose place another was begun, in its journal.
-const SUPERSEDED: &str = "load_graph";
+mod seats;
 
 /// What the operator pinned.
 #[derive(Clone, Debug)]
@@ -44,12 +43,10 @@ pub(crate) struct Pinned {
     /// Whether what is begun here is begun by agents.
     serves: AtomicBool,
     pins: OnceLock<Arc<Pins>>,
-    /// The conversations that callers have, oldest first, by caller and procedure.
+    /// The conversations that callers have, oldest first, by caller and procedure. Those of named
+    /// callers are kept in the store, and here as they were there last.
     active: Mutex<HashMap<Seat, Vec<RunId>>>,
 }
-
-/// A caller and the procedure that it follows.
-type Seat = (Option<Str>, Str);
 
 tokio::task_local! {
     /// The conversation that a request names.
@@ -118,6 +115,11 @@ impl Engine {
         self.0.pinned.serves.store(true, Ordering::Relaxed);
     }
 
+    /// Whether what is begun here is begun by agents.
+    pub(crate) fn serves_agents(&self) -> bool {
+        self.0.pinned.serves.load(Ordering::Relaxed)
+    }
+
     /// Pins procedures, once: what agents begin here passes their gate from now on.
     pub fn pin(&self, pins: Pins) -> Result<(), Fault> {
         self.serve_agents();
@@ -167,111 +169,6 @@ impl Engine {
         }
     }
 
-    /// Makes a conversation along a pinned procedure its caller's. Beyond what a caller may have, the
-    /// oldest ones end; these are given.
-    pub async fn seat(
-        &self,
-        id: &RunId,
-        owner: Option<Str>,
-        procedure: Str,
-    ) -> Result<Vec<RunId>, Fault> {
-        let Some(pins) = self.pins() else {
-            return Ok(Vec::new());
-        };
-        let most = pins.conversations_max.max(1);
-        let mut ended = Vec::new();
-        {
-            let mut active = self.0.pinned.active();
-            let seated = active.entry((owner, procedure)).or_default();
-            seated.push(id.clone());
-            while seated.len() > most {
-                ended.push(seated.remove(0));
-            }
-        }
-        let mut told = Vec::new();
-        for old in ended {
-            if self.supersede(&old, id).await? {
-                told.push(old);
-            }
-        }
-        Ok(told)
-    }
-
-    /// Comes back to a conversation by its name: one that the caller has, or one from before a
-    /// restart if there is room for it.
-    pub async fn reseat(&self, id: &RunId) -> Result<(), Fault> {
-        let Some(pins) = self.pins() else {
-            return Ok(());
-        };
-        let begun = self.guided(id).await?;
-        let names = || pins.procedures.join(", ");
-        let Some(procedure) = begun
-            .pinned
-            .clone()
-            .filter(|it| pins.procedures.contains(it))
-        else {
-            return Err(Fault::Refused(format!(
-                "{id} follows no procedure that is pinned here ({}): load_graph begins a conversation along one",
-                names()
-            )));
-        };
-        let known = {
-            let active = self.0.pinned.active();
-            let seated = active.get(&(begun.owner.clone(), procedure.clone()));
-            let ids = seated.cloned().unwrap_or_default();
-            (ids.contains(id), ids)
-        };
-        if known.0 {
-            return Ok(());
-        }
-        let mut open = Vec::new();
-        for other in known.1 {
-            let over = self.walk(&other, |walk| walk.outcome.is_some()).await;
-            if !over.unwrap_or(true) {
-                open.push(other);
-            }
-        }
-        let mut active = self.0.pinned.active();
-        let seated = active.entry((begun.owner.clone(), procedure)).or_default();
-        seated.retain(|it| open.contains(it));
-        if seated.len() >= pins.conversations_max.max(1) {
-            let now: Vec<&str> = seated.iter().map(RunId::as_str).collect();
-            return Err(Fault::Refused(format!(
-                "{id} is not the conversation of this caller any more: {} is; go on there, or begin anew with load_graph",
-                now.join(", ")
-            )));
-        }
-        seated.push(id.clone());
-        Ok(())
-    }
-
-    /// Ends a conversation in whose place another was begun. Whether it was still open.
-    async fn supersede(&self, old: &RunId, new: &RunId) -> Result<bool, Fault> {
-        let seat = self.0.walking(old).await?;
-        let mut walk = seat.lock().await;
-        loop {
-            self.0.catch_up(&mut walk).await?;
-            if walk.outcome.is_some() {
-                return Ok(false);
-            }
-            let asked: Vec<RunId> = walk.asked().map(|(_, run)| run.clone()).collect();
-            self.withdraw(&asked).await?;
-            let outcome = Outcome::Aborted {
-                by: SUPERSEDED.into(),
-                why: Some(format!("its caller began {new} along the same procedure")),
-            };
-            match self
-                .0
-                .record(&mut walk, &[Event::Finished { outcome }])
-                .await
-            {
-                Ok(()) => return Ok(true),
-                Err(AppendError::Moved { .. } | AppendError::Elsewhere { .. }) => {}
-                Err(AppendError::Store(fault)) => return Err(fault.into()),
-            }
-        }
-    }
-
     /// Lets a call of an agent's run pass the gate of one of its conversations, where it is recorded;
     /// otherwise says why not.
     pub(crate) async fn pass(
@@ -295,30 +192,77 @@ impl Engine {
         Err(forbidden(refused.unwrap_or_else(|| self.nowhere(tool))))
     }
 
-    async fn pass_in(
+    /// Says why a call of an agent's run would not pass now, before a person is asked about it. What is
+    /// refused is recorded in the conversations; nothing is announced.
+    pub(crate) async fn judge(
+        &self,
+        agent: &AgentRun,
+        by: &CallingStep,
+        call: &ProposedCall,
+    ) -> Result<(), Failure> {
+        if self.0.pinned.is_free(agent, &call.tool) {
+            return Ok(());
+        }
+        let each = match &call.batch {
+            None => std::slice::from_ref(&call.arguments),
+            Some(batch) => batch.arguments.as_slice(),
+        };
+        let mut refused = None;
+        for id in &agent.conversations {
+            match self.judge_in(id, by, &call.tool, each).await {
+                Ok(()) => return Ok(()),
+                Err(why) => refused = refused.or(Some(why)),
+            }
+        }
+        Err(forbidden(
+            refused.unwrap_or_else(|| self.nowhere(&call.tool)),
+        ))
+    }
+
+    async fn judge_in(
         &self,
         id: &RunId,
-        agent: &AgentRun,
+        by: &CallingStep,
+        tool: &ToolName,
+        each: &[Value],
+    ) -> Result<(), String> {
+        for arguments in each {
+            let arguments = self.redacted(arguments.clone()).await;
+            let pass = self.pass_of(id, by, tool, &arguments).await?;
+            let decide = |walk: &Walk| {
+                let turn = navigate::call(walk, pass.clone());
+                match turn.refusal {
+                    Some(_) => turn,
+                    None => Turn::default(),
+                }
+            };
+            let tell = |_: &Walk, turn: &Turn| turn.refusal.clone();
+            let refusal = self.navigate(id, decide, tell).await;
+            if let Some(refusal) = refusal.map_err(|fault| not_called(tool, &fault))? {
+                return Err(refused_says(&refusal));
+            }
+        }
+        Ok(())
+    }
+
+    /// A call of a run as the gate of a conversation sees it, if that follows what is pinned here.
+    async fn pass_of(
+        &self,
+        id: &RunId,
         by: &CallingStep,
         tool: &ToolName,
         arguments: &Value,
-    ) -> Result<Permit, String> {
-        let says = |fault: Fault| {
-            format!(
-                "{tool} was not called: {fault}; begin a conversation with load_graph, go where the tool is allowed, \
-                 and start the run again"
-            )
-        };
+    ) -> Result<Pass, String> {
+        let says = |fault: Fault| not_called(tool, &fault);
         let begun = self.guided(id).await.map_err(says)?;
-        if let Some(pins) = self.pins()
-            && !begun
-                .pinned
-                .as_ref()
-                .is_some_and(|it| pins.procedures.contains(it))
-        {
-            return Err(self.nowhere(tool));
+        if let Some(pins) = self.pins() {
+            let follows = begun.pinned.as_ref();
+            if !follows.is_some_and(|it| pins.procedures.contains(it)) {
+                return Err(self.nowhere(tool));
+            }
+            self.is_seated(id, &begun).await.map_err(says)?;
         }
-        let pass = Pass {
+        Ok(Pass {
             tool: tool.clone(),
             arguments: arguments.clone(),
             confirmed: None,
@@ -327,7 +271,19 @@ impl Engine {
             is_other: self.is_other(&begun, tool).await,
             step: Some(by.clone()),
             upstream: None,
-        };
+        })
+    }
+
+    async fn pass_in(
+        &self,
+        id: &RunId,
+        agent: &AgentRun,
+        by: &CallingStep,
+        tool: &ToolName,
+        arguments: &Value,
+    ) -> Result<Permit, String> {
+        let says = |fault: Fault| not_called(tool, &fault);
+        let pass = self.pass_of(id, by, tool, arguments).await?;
         if agent.asks {
             // The gate let it pass before the person was asked; what they changed passes it again.
             let is_it = |it: &ToolCalled| it.run.as_ref() == Some(&by.run) && it.tool == *tool;
@@ -342,27 +298,46 @@ impl Engine {
                 };
             }
         }
+        let same_elsewhere = |walk: &Walk| {
+            walk.open.values().any(|it| {
+                let is_ours = it.step.as_ref().is_some_and(|step| step.run == by.run);
+                it.run.is_none() && !is_ours && it.tool == *tool && it.arguments == *arguments
+            })
+        };
+        // What left before by another door and may have happened is not repeated by this one.
+        if self.walk(id, same_elsewhere).await.map_err(says)? && !self.is_repeatable(tool).await {
+            return Err(format!(
+                "{tool} was called like this before in this conversation, and nobody knows whether it happened: look, \
+                 and repeat it with sop_call and `again: true` if it did not"
+            ));
+        }
         let same = |walk: &Walk| {
             let mut open = walk.open.values();
             let found = open.find(|it| it.step.as_deref() == Some(by) && it.tool == *tool);
             found.map(|it| it.call)
         };
         let decide = |walk: &Walk| match same(walk) {
-            // After a crash the same step comes back to the call that it announced.
-            Some(_) => Turn::default(),
+            // After a crash, or a person's word to repeat it, the same step comes back to the call that it
+            // announced: the conversation may be elsewhere by now.
+            Some(call) => Turn {
+                refusal: navigate::against(walk, &pass, call),
+                ..Turn::default()
+            },
             None => navigate::call(walk, pass.clone()),
         };
         let tell = |walk: &Walk, turn: &Turn| (turn.refusal.clone(), same(walk));
         let (refusal, call) = self.navigate(id, decide, tell).await.map_err(says)?;
         match (refusal, call) {
-            (Some(refusal @ navigate::Refusal::Unconfirmed { .. }), _) => Err(format!(
-                "{}: call it with sop_call, which asks a person",
-                refusal.says()
-            )),
-            (Some(refusal), _) => Err(refusal.says()),
+            (Some(refusal), _) => Err(refused_says(&refusal)),
             (None, Some(call)) => Ok(Permit::Announced(id.clone(), call)),
             (None, None) => Err(format!("{tool} could not be announced in {id}; try again")),
         }
+    }
+
+    /// Whether a tool says that a call of it may be repeated. One that cannot be asked says nothing.
+    async fn is_repeatable(&self, tool: &ToolName) -> bool {
+        let found = self.0.tools.find(tool).await;
+        found.is_ok_and(|found| found.hints.repeatable())
     }
 
     fn nowhere(&self, tool: &ToolName) -> String {
@@ -392,6 +367,25 @@ impl Engine {
         };
         // A conversation that ended meanwhile has no use for it; the run has it either way.
         let _ = self.record_answer(&id, answered).await;
+    }
+}
+
+/// Why a conversation could not be asked about a call of a run.
+fn not_called(tool: &ToolName, fault: &Fault) -> String {
+    format!(
+        "{tool} was not called: {fault}; begin a conversation with load_graph, go where the tool is allowed, \
+         and start the run again"
+    )
+}
+
+/// A refusal of a run's call, with what the agent can do instead.
+fn refused_says(refusal: &navigate::Refusal) -> String {
+    match refusal {
+        navigate::Refusal::Unconfirmed { .. } => format!(
+            "{}: call it with sop_call, which asks a person",
+            refusal.says()
+        ),
+        other => other.says(),
     }
 }
 

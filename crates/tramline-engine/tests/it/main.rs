@@ -6,7 +6,9 @@
     reason = "a test may fail loudly"
 )]
 
+mod audit;
 mod authority;
+mod brought_runs;
 mod budgets;
 mod calls;
 mod control;

@@ -1,6 +1,6 @@
 //! Calls that failed after they had left: they may have happened, and are never just made again.
 
-use crate::support::{dag, done, engine, load};
+use crate::support::{dag, done, engine, engine_among, graphs, load};
 use std::sync::Arc;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::graph::Graph;
@@ -193,4 +193,134 @@ async fn a_call_that_the_end_of_its_run_cuts_off_may_have_happened() {
     let step = trace.steps.iter().find(|step| step.node == "it").unwrap();
     assert!(step.may_have_happened, "{step:?}");
     assert!(load(&engine, &id).await.run.outcome.is_some());
+}
+
+/// `loses` calls what is lost; `calls` calls that as a workflow, with and without a way for its failure;
+/// `each` calls it for three items, and `kept` keeps the failures of its items.
+fn nested() -> Vec<Arc<Graph>> {
+    graphs(
+        r"- name: loses
+  description: d
+  inputSchema: {type: object}
+  outputSchema: {}
+  nodes:
+    - {id: entry, type: entry, next: it}
+    - {id: it, type: mcp, server: t, tool: lost, args: {}, next: exit}
+    - {id: exit, type: exit}
+- name: calls
+  description: d
+  inputSchema: {type: object}
+  outputSchema: {}
+  nodes:
+    - {id: entry, type: entry, next: inner}
+    - {id: inner, type: workflow, workflow: loses, args: {}, next: exit}
+    - {id: exit, type: exit}
+- name: each
+  description: d
+  inputSchema: {type: object}
+  outputSchema: {}
+  nodes:
+    - {id: entry, type: entry, next: it}
+    - {id: it, type: mcp, server: t, tool: lost, map: {over: [1, 2, 3]}, args: {task: $item}, next: exit}
+    - {id: exit, type: exit}
+- name: kept
+  description: d
+  inputSchema: {type: object}
+  outputSchema: {}
+  nodes:
+    - {id: entry, type: entry, next: it}
+    - {id: it, type: mcp, server: t, tool: lost, map: {over: [1, 2, 3], on-failure: keep}, args: {task: $item}, next: exit}
+    - {id: exit, type: exit}",
+    )
+}
+
+fn in_doubt(pauses: &[(tramline_core::ids::Seq, Pause)]) -> usize {
+    let doubtful = |pause: &Pause| matches!(pause, Pause::InDoubt { .. });
+    pauses.iter().filter(|(_, pause)| doubtful(pause)).count()
+}
+
+/// The child asks, its parent waits for it, and neither calls again, whoever takes them over.
+#[tokio::test]
+async fn a_call_in_a_called_workflow_is_asked_about_there_and_not_repeated() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let graphs = nested();
+    let engine = engine_among(&store, &tools, &graphs);
+    let (id, ended) = run(&engine, Arc::clone(&graphs[1])).await;
+    let Ended::Paused(pauses) = ended else {
+        panic!("{ended:?}");
+    };
+    let [(_, Pause::Child { run: child, .. })] = pauses.as_slice() else {
+        panic!("{pauses:?}");
+    };
+    let waits: Vec<_> = load(&engine, child).await.run.pauses.into_iter().collect();
+    assert_eq!(in_doubt(&waits), 1, "{waits:?}");
+    let other = engine_among(&store.process(), &tools, &graphs);
+    for run in [&id, child] {
+        let ended = other.resume(run).await.unwrap().ended().await.unwrap();
+        assert!(matches!(ended, Ended::Paused(_)), "{ended:?}");
+    }
+    assert_eq!(tools.calls().len(), 1);
+    // What is decided about the child is the parent's result.
+    let said = Said {
+        pause: waits[0].0,
+        answer: Answer::Skip { output: 7.into() },
+        by: "me".into(),
+        why: None,
+    };
+    let handle = other.go_on_with(child, vec![said]).await.unwrap().unwrap();
+    handle.ended().await.unwrap();
+    let ended = match other.resume(&id).await {
+        Ok(handle) => handle.ended().await.unwrap(),
+        Err(_) => Ended::Finished(load(&other, &id).await.run.outcome.unwrap()),
+    };
+    let Ended::Finished(Outcome::Completed { result }) = ended else {
+        panic!("{ended:?}");
+    };
+    assert_eq!(result, 7.into());
+    assert_eq!(tools.calls().len(), 1);
+}
+
+#[tokio::test]
+async fn every_item_that_may_have_happened_is_asked_about_by_itself() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine(&store, &tools);
+    let graphs = nested();
+    let (id, ended) = run(&engine, Arc::clone(&graphs[2])).await;
+    let Ended::Paused(pauses) = ended else {
+        panic!("{ended:?}");
+    };
+    assert_eq!(in_doubt(&pauses), 3, "{pauses:?}");
+    let other = crate::support::engine(&store.process(), &tools);
+    let ended = other.resume(&id).await.unwrap().ended().await.unwrap();
+    assert!(matches!(ended, Ended::Paused(_)), "{ended:?}");
+    assert_eq!(tools.calls().len(), 3, "each item left once");
+    let said = pauses.iter().map(|(seq, _)| Said {
+        pause: *seq,
+        answer: Answer::Skip { output: 7.into() },
+        by: "me".into(),
+        why: None,
+    });
+    let handle = other.go_on_with(&id, said.collect()).await.unwrap();
+    let ended = handle.unwrap().ended().await.unwrap();
+    assert!(
+        matches!(ended, Ended::Finished(Outcome::Completed { .. })),
+        "{ended:?}"
+    );
+    assert_eq!(tools.calls().len(), 3);
+}
+
+/// Where the document keeps the failures of items, they say that they may have happened.
+#[tokio::test]
+async fn kept_failures_of_items_carry_that_they_may_have_happened() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine(&store, &tools);
+    let (id, ended) = run(&engine, Arc::clone(&nested()[3])).await;
+    assert!(
+        matches!(ended, Ended::Finished(Outcome::Completed { .. })),
+        "{ended:?}"
+    );
+    let trace = engine.trace(&id).await.unwrap();
+    let items = trace.steps.iter().filter(|step| step.item.is_some());
+    let marked = items.filter(|step| step.may_have_happened).count();
+    assert_eq!((marked, tools.calls().len()), (3, 3));
 }

@@ -512,3 +512,32 @@ async fn long_arguments_are_cut_where_they_are_shown_and_called_whole() {
         .unwrap();
     assert_eq!(rig.paid()[0].get("to"), Some(&long.into()));
 }
+
+/// A process with a stricter policy than the one that asked: an edit does not get round it.
+#[tokio::test]
+async fn an_edit_is_refused_where_the_policy_denies_the_tool() {
+    let rig = Rig::new(Policy::default());
+    let graph = payment("{amount: 5}");
+    let (run, pauses) = rig.paused(&graph).await;
+    let mut options = rig.options.clone();
+    options.policy = Policy {
+        deny: vec!["t:pay".parse().unwrap()],
+        ..Policy::default()
+    };
+    let store = Arc::new(rig.store.process());
+    let strict = Engine::new(store, Arc::clone(&rig.tools) as _, options);
+    let edit = Answer::ProceedWith {
+        arguments: Value::object([("amount", 6.into())]),
+    };
+    let refused = answered(&strict, &run, pauses[0].0, edit)
+        .await
+        .unwrap_err();
+    assert!(
+        refused.to_string().contains("policy denies t:pay"),
+        "{refused}"
+    );
+    let notes = strict.notes(0, Some(&run)).await.unwrap();
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert_eq!(notes[0]["result"], "refused");
+    assert_eq!(rig.paid(), Vec::<Value>::new());
+}

@@ -1,8 +1,11 @@
 //! Calls of our tools in the audit: noted where every call passes, so that no tool can forget it.
 
+use super::caller::Caller;
 use super::reply;
 use super::toolset::{Means, Own};
+use rmcp::ErrorData;
 use rmcp::model::{CallToolResponse, CallToolResult};
+use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value as Json;
 use tramline_core::ids::RunId;
 use tramline_core::{Map, Value};
@@ -66,11 +69,33 @@ fn note(means: &Means, tool: &str, arguments: &Value) -> Note {
         found.find(|text| !text.is_empty()).map(str::to_owned)
     };
     note.door = Some(DOOR.to_owned());
+    note.person = means.caller().person.is_some();
     note.run = text(&RUN).map(run_of);
     note.session = text(&["session_id", "sessionId"]);
     note.why = text(&WHY).or_else(|| Some(format!("key {}", text(&["key"])?)));
     note.arguments = Some(means.engine.audited(&shown(tool, arguments)));
     note
+}
+
+/// The note of a request about a run that is no call of a tool.
+pub(super) fn request(context: &RequestContext<RoleServer>, command: &str, run: &RunId) -> Note {
+    let caller = Caller::of(context);
+    let mut note = Note::new(command, caller.by(context).as_str());
+    note.door = Some(DOOR.to_owned());
+    note.person = caller.person.is_some();
+    note.run = Some(run.to_string());
+    note
+}
+
+/// What came of such a request.
+pub(super) fn came_of_request(note: &mut Note, came: &Result<(), ErrorData>) {
+    match came {
+        Ok(()) => note.result = "done".to_owned(),
+        Err(error) => {
+            note.result = "refused".to_owned();
+            note.error = Some(error.message.to_string());
+        }
+    }
 }
 
 /// The arguments without those that are never written down.

@@ -8,6 +8,7 @@ use tramline_core::run::Run;
 use tramline_core::{Map, Value, question, trace};
 use tramline_engine::{At, Fault, Loaded, status};
 
+mod answer;
 mod branch;
 mod expression;
 mod runs;
@@ -113,7 +114,7 @@ pub(super) const TOOLS: &[Own] = &[
             "additionalProperties": false
         }"#,
         hints: ACTS,
-        answer: |means, arguments| plain(steer::answer(means, arguments)),
+        answer: |means, arguments| Box::pin(answer::answer(means, arguments)),
     },
     Own {
         name: "run_fork",

@@ -40,7 +40,8 @@ pub(super) enum Next {
 }
 
 /// How a client can be asked.
-enum Channel {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Channel {
     /// By ending the call with the question.
     Carried,
     /// While the call lasts.
@@ -50,9 +51,14 @@ enum Channel {
 }
 
 fn channel(context: &RequestContext<RoleServer>) -> Channel {
+    by_version(shows_forms(context), context)
+}
+
+/// How a client is asked that can be: that follows from the revision of the protocol it speaks.
+fn by_version(can: bool, context: &RequestContext<RoleServer>) -> Channel {
     let version = context.protocol_version();
     let legacy = version.is_none_or(|version| version.has_initialize());
-    match (shows_forms(context), legacy) {
+    match (can, legacy) {
         (false, _) => Channel::None,
         (true, false) => Channel::Carried,
         (true, true) => Channel::Open,
@@ -68,14 +74,12 @@ pub(super) fn shows_forms(context: &RequestContext<RoleServer>) -> bool {
     declared.is_some_and(|can| can.form.is_some() || can.url.is_none())
 }
 
-/// Whether a client can open an address for its user while a call lasts.
-pub(super) fn shows_urls(context: &RequestContext<RoleServer>) -> bool {
-    let version = context.protocol_version();
-    let legacy = version.is_none_or(|version| version.has_initialize());
+/// How a client can be asked to open an address for its user.
+pub(super) fn url_channel(context: &RequestContext<RoleServer>) -> Channel {
     let declared = context
         .client_capabilities()
         .and_then(|can| can.elicitation);
-    legacy && declared.is_some_and(|can| can.url.is_some())
+    by_version(declared.is_some_and(|can| can.url.is_some()), context)
 }
 
 /// The questions of a run as a client is asked them.
@@ -160,6 +164,7 @@ async fn carry(
     let state = State {
         run: run.clone(),
         asked: pauses.iter().map(|(seq, _)| *seq).collect(),
+        elsewhere: false,
     };
     let requests = requests(&shared.engine, run, |seq| state.asked.contains(&seq)).await?;
     let sealed = seal::seal(shared.engine.store(), tool, &state).await?;
@@ -170,7 +175,7 @@ async fn carry(
 /// Takes what a caller brings back, and the run that it belongs to.
 pub(super) async fn answered(
     shared: &Shared,
-    State { run, asked }: State,
+    State { run, asked, .. }: State,
     responses: &InputResponses,
     context: &RequestContext<RoleServer>,
 ) -> Result<(Underway, Next), Fault> {

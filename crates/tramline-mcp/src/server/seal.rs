@@ -26,6 +26,9 @@ pub(super) struct State {
     pub(super) run: RunId,
     /// The places of the questions in its journal.
     pub(super) asked: Vec<Seq>,
+    /// Whether the client was not asked them, but to send its user to where they are answered.
+    #[serde(default)]
+    pub(super) elsewhere: bool,
 }
 
 /// Seals for the caller of a tool.

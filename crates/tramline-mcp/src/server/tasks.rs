@@ -5,7 +5,7 @@
 
 use super::caller::Caller;
 use super::underway::Underway;
-use super::{Shared, pausing, reply};
+use super::{Shared, audited, pausing, reply};
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolResponse, CreateTaskResult, DetailedTask, ElicitResult, GetTaskResult, InputResponses,
@@ -78,6 +78,20 @@ pub(super) async fn update(
     context: &RequestContext<RoleServer>,
 ) -> Result<(), ErrorData> {
     let run = find(shared, id, context).await?;
+    let note = audited::request(context, "tasks/update", &run.id);
+    let work = answer(shared, &run, responses, context);
+    let noted = shared.engine.noting(note, work, audited::came_of_request);
+    noted.await.map_err(|fault| internal(&fault))??;
+    see_to(shared, &run.id);
+    Ok(())
+}
+
+async fn answer(
+    shared: &Shared,
+    run: &Run,
+    responses: &InputResponses,
+    context: &RequestContext<RoleServer>,
+) -> Result<(), ErrorData> {
     for (key, response) in responses {
         let Ok(asked) = key.parse::<Checkpoint>() else {
             continue;
@@ -90,7 +104,6 @@ pub(super) async fn update(
                 .map_err(|fault| ErrorData::invalid_params(fault.to_string(), None))?;
         }
     }
-    see_to(shared, &run.id);
     Ok(())
 }
 
@@ -102,10 +115,16 @@ pub(super) async fn cancel(
 ) -> Result<(), ErrorData> {
     let run = find(shared, id, context).await?;
     let why = Some("the task was cancelled".to_owned());
-    match shared.engine.abort(&run.id, "caller".into(), why).await {
-        Ok(()) | Err(Fault::Over { .. } | Fault::Expired { .. }) => Ok(()),
-        Err(fault) => Err(internal(&fault)),
-    }
+    let by = Caller::of(context).by(context);
+    let note = audited::request(context, "tasks/cancel", &run.id);
+    let work = async {
+        match shared.engine.abort(&run.id, by, why).await {
+            Ok(()) | Err(Fault::Over { .. } | Fault::Expired { .. }) => Ok(()),
+            Err(fault) => Err(internal(&fault)),
+        }
+    };
+    let noted = shared.engine.noting(note, work, audited::came_of_request);
+    noted.await.map_err(|fault| internal(&fault))?
 }
 
 /// Drives a run on that nobody drives, without waiting for it.

@@ -10,6 +10,7 @@ mod calls;
 mod contract;
 mod endless;
 mod lifecycle;
+mod lost_answers;
 mod processes;
 mod real;
 mod serving;

@@ -59,6 +59,32 @@ async fn one_flipped_bit_in_a_journal() {
     assert!(says.contains("damaged") && says.contains("run_"), "{says}");
 }
 
+/// What is whole can still be had, whatever is damaged between: a chunk whose bytes changed, one that is
+/// gone, and one whose checksum changed.
+#[tokio::test]
+async fn whole_chunks_are_salvaged_around_damage() {
+    let dir = filled().await;
+    let conn = rusqlite::Connection::open(database(dir.path())).unwrap();
+    let of = "journal = (SELECT key FROM runs ORDER BY run LIMIT 1 OFFSET 2)";
+    for (change, first) in [
+        ("UPDATE chunks SET body = zeroblob(3000)", 3),
+        ("DELETE FROM chunks", 5),
+        ("UPDATE chunks SET sum = sum + 1", 8),
+    ] {
+        let change = format!("{change} WHERE first = {first} AND {of}");
+        assert_eq!(conn.execute(&change, []).unwrap(), 1, "{change}");
+    }
+    drop(conn);
+    let store = Sqlite::open(dir.path()).unwrap();
+    assert!(store.read(&run(2), 0).await.is_err());
+    let chunks = store.salvage(&run(2)).await.unwrap();
+    let places: Vec<_> = chunks.iter().map(|chunk| chunk.first).collect();
+    assert_eq!(places, [1, 2, 4, 6, 7, 9, 10]);
+    assert!(chunks.iter().all(|chunk| chunk.body == vec![7; 3_000]));
+    assert_eq!(store.salvage(&run(3)).await.unwrap().len(), 10);
+    assert!(store.salvage(&run(99)).await.unwrap().is_empty());
+}
+
 #[tokio::test]
 async fn pages_of_rubbish() {
     let dir = filled().await;

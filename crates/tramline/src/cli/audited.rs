@@ -58,6 +58,7 @@ pub(super) async fn note(common: Common, command: Command, done: &Done) -> Done 
     let engine = runs::open(&common)?.engine;
     let mut note = Note::new(command.name, runs::myself().as_str());
     note.door = Some(DOOR.to_owned());
+    note.person = true;
     let first = command.about.first();
     note.run = first.filter(|one| one.parse::<RunId>().is_ok()).cloned();
     note.arguments = Some(command.about.into());

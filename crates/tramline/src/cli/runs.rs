@@ -7,7 +7,7 @@ use crate::wire::{self, House};
 use clap::Subcommand;
 use tramline_core::ids::RunId;
 use tramline_engine::Engine;
-use tramline_engine::audit::Note;
+use tramline_engine::audit::{Note, noted_by_door};
 
 mod after;
 mod answer;
@@ -78,14 +78,14 @@ pub(super) async fn main(common: Common, verb: Runs) -> Done {
         Some(RunsVerb::Resume(verb)) => steer::resume(common, verb).await,
         Some(RunsVerb::Abort(verb)) => steer::abort(common, verb).await,
         Some(RunsVerb::Answer(verb)) => answer::main(common, verb).await,
-        Some(RunsVerb::Watch(verb)) => halt::watch(common, verb).await,
-        Some(RunsVerb::Pause(verb)) => halt::pause(common, verb).await,
-        Some(RunsVerb::Step(again)) => halt::go(common, again, true).await,
+        Some(RunsVerb::Watch(verb)) => noted_by_door(Box::pin(halt::watch(common, verb))).await,
+        Some(RunsVerb::Pause(verb)) => noted_by_door(Box::pin(halt::pause(common, verb))).await,
+        Some(RunsVerb::Step(again)) => noted_by_door(Box::pin(halt::go(common, again, true))).await,
         Some(RunsVerb::Continue(again)) => halt::go(common, again, false).await,
         Some(RunsVerb::Replan(verb)) => decide::replan(common, verb).await,
         Some(RunsVerb::Approve(verb)) => decide::decide(common, verb, true).await,
         Some(RunsVerb::Reject(verb)) => decide::decide(common, verb, false).await,
-        Some(RunsVerb::Fork(verb)) => fork::main(common, verb).await,
+        Some(RunsVerb::Fork(verb)) => noted_by_door(Box::pin(fork::main(common, verb))).await,
         Some(RunsVerb::Export(verb)) => export::main(common, verb).await,
         Some(RunsVerb::Compare(verb)) => compare::main(common, verb).await,
         Some(RunsVerb::Prune(verb)) => prune::main(common, verb).await,
@@ -178,6 +178,7 @@ async fn noting(
 ) -> Result<&'static str, Stopped> {
     let mut note = Note::new(command, myself().as_str());
     note.door = Some(DOOR.to_owned());
+    note.person = true;
     note.run = Some(run.to_string());
     note.why = why.map(str::to_owned);
     let complete = |note: &mut Note, came: &Result<&'static str, Stopped>| match came {

@@ -33,6 +33,9 @@ const PRUNE_EVERY: Duration = Duration::from_secs(60 * 60);
 /// So many of the latest calls can be looked into as they went over the wire.
 const EXCHANGES_MAX: usize = 256;
 
+/// The door of commands that no front end notes here, in the audit.
+const AGENTS: &str = "mcp";
+
 /// Tells where the studio is, once that is known.
 pub(super) type Opened = Box<dyn FnOnce(&Place)>;
 
@@ -99,6 +102,8 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
 /// Serves; with the studio opened on the documents if there is somebody to tell where it is.
 pub(super) async fn serving(common: Common, verb: Serve, opened: Option<Opened>) -> Done {
     let mut config = common.config(&verb.reach)?;
+    // What no front end notes comes from agents whose call has gone.
+    config.door = Some(AGENTS);
     config.telemetry.prometheus |= verb.metrics;
     let terminal = config.approvals.terminal;
     let http = callers(&verb, opened.is_some())?;

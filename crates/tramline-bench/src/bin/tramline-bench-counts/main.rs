@@ -106,7 +106,8 @@ fn graph() -> Result<Arc<Graph>> {
     document.workflows.first().cloned().context("a graph")
 }
 
-/// DAGs as agents bring them, each another one, read and run layer by layer.
+/// DAGs as agents bring them, each another one, read and run layer by layer. Not held to a bound: it is
+/// for looking at where the instructions go.
 fn layers() -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()

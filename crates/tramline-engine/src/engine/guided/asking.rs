@@ -38,6 +38,8 @@ pub(super) struct Question {
     /// Whether the procedure wants a person's agreement: it lists the tool. Otherwise it is the policy or
     /// the tool's hints.
     confirms: bool,
+    /// Whether the same call left before, and its end is not known.
+    is_repetition: bool,
     ttl_ms: Option<u64>,
     owner: Option<Str>,
 }
@@ -46,7 +48,11 @@ impl Question {
     /// The question of an open call, if there is one about it.
     pub(super) fn of(walk: &Walk, is_it: impl Fn(&ToolCalled) -> bool) -> Option<Self> {
         let (number, called) = walk.open.iter().find(|(_, called)| is_it(called))?;
+        let same = |it: &&ToolCalled| {
+            it.run.is_none() && it.tool == called.tool && it.arguments == called.arguments
+        };
         Some(Self {
+            is_repetition: walk.open.values().any(|it| same(&it)),
             number: *number,
             called: called.clone(),
             run: called.run.clone()?,
@@ -76,8 +82,12 @@ impl Question {
             .iter()
             .filter(|it| it.holds == Some(false));
         let rules: String = broken.map(|it| format!("; {}", it.says())).collect();
+        let again = match self.is_repetition {
+            true => "; the same call left before, and nobody knows whether it happened",
+            false => "",
+        };
         format!(
-            "may {} be called with {shown}{cut}?{rules}{said}",
+            "may {} be called with {shown}{cut}?{again}{rules}{said}",
             self.called.tool
         )
     }
@@ -198,14 +208,20 @@ impl Engine {
         let asked: Vec<(u32, RunId)> = walk.asked().map(|(at, run)| (at, run.clone())).collect();
         for (call, run) in asked {
             let row = self.0.store.row(&run).await?;
-            if !row.is_some_and(|row| row.head.status.is_over()) {
+            if row.is_none_or(|row| row.head.status == Status::Paused) {
                 continue;
             }
-            let Some(answered) = outcome(&self.load(&run).await?, call) else {
+            let loaded = self.load(&run).await?;
+            let Some(answered) = outcome(&loaded, call) else {
+                // It is under way, perhaps with other arguments than the agent's.
+                if let Some((edited, _)) = edit_of(&loaded) {
+                    walk.edited(call, &edited);
+                }
                 continue;
             };
             let event = [Event::ToolAnswered(Box::new(answered))];
-            while walk.open.contains_key(&call) {
+            // One that may have happened stays open, without its question.
+            while walk.open.get(&call).is_some_and(|it| it.run.is_some()) {
                 match self.0.record(walk, &event).await {
                     Ok(()) => {}
                     Err(AppendError::Moved { .. } | AppendError::Elsewhere { .. }) => {
@@ -220,15 +236,11 @@ impl Engine {
 
     /// What the call of a conversation came to about which a person was asked in this run. It is
     /// recorded in the conversation before it is told.
-    pub async fn asked_answer(
-        &self,
-        id: &RunId,
-        run: &RunId,
-    ) -> Result<Result<Value, Failure>, Fault> {
+    pub async fn asked_answer(&self, id: &RunId, run: &RunId) -> Result<AskedAnswer, Fault> {
         let seat = self.0.walking(id).await?;
         self.settle(&mut *seat.lock().await).await?;
         let loaded = self.load(run).await?;
-        Ok(match outcome(&loaded, 0) {
+        let answer = match outcome(&loaded, 0) {
             Some(ToolAnswered {
                 failure: Some(failure),
                 ..
@@ -238,7 +250,9 @@ impl Engine {
                 FailureKind::Unavailable,
                 "the call is still under way; make it again to come back to it",
             )),
-        })
+        };
+        let edit = edit_of(&loaded).map(|(arguments, by)| Edit { arguments, by });
+        Ok(AskedAnswer { answer, edit })
     }
 
     /// Takes back questions that nobody has answered; what was answered goes on.
@@ -249,13 +263,70 @@ impl Engine {
                 continue;
             }
             let why = Some("the conversation has moved on".to_owned());
-            match Box::pin(self.abort(run, CONVERSATION.into(), why)).await {
+            match Box::pin(self.abort_by(run, CONVERSATION.into(), why)).await {
                 Ok(()) | Err(Fault::Over { .. } | Fault::Expired { .. } | Fault::NotFound(_)) => {}
                 Err(fault) => return Err(fault),
             }
         }
         Ok(())
     }
+}
+
+/// What a call came to about which a person was asked.
+#[derive(Clone, Debug)]
+pub struct AskedAnswer {
+    /// Its answer, or why there is none.
+    pub answer: Result<Value, Failure>,
+    /// What the person changed before they agreed, if they did.
+    pub edit: Option<Edit>,
+}
+
+/// Arguments that a person put in the place of the agent's.
+#[derive(Clone, Debug)]
+pub struct Edit {
+    /// All of the arguments.
+    pub arguments: Value,
+    /// Who changed them.
+    pub by: Str,
+}
+
+/// The arguments that a person put in the place of the agent's in a question's run, and who did.
+fn edit_of(loaded: &Loaded) -> Option<(Value, Str)> {
+    loaded.entries.iter().find_map(|entry| match &entry.event {
+        Event::Answered {
+            answer: Answer::ProceedWith { arguments },
+            by,
+            ..
+        } => Some((arguments.clone(), by.clone())),
+        _ => None,
+    })
+}
+
+/// Whether a call of a run left, or may have, and no end of it is known.
+fn is_unknown(loaded: &Loaded) -> bool {
+    let steps = loaded.entries.iter().rev();
+    let mut last = steps.filter_map(|entry| match &entry.event {
+        Event::StepStarted { .. } => Some(true),
+        Event::StepFinished { .. } | Event::StepFailed { .. } => Some(false),
+        Event::AttemptFailed { in_doubt, .. } => Some(*in_doubt),
+        Event::Started(_)
+        | Event::Resumed { .. }
+        | Event::Spread { .. }
+        | Event::Gathered { .. }
+        | Event::Waiting { .. }
+        | Event::Paused { .. }
+        | Event::Answered { .. }
+        | Event::Watched { .. }
+        | Event::Amended { .. }
+        | Event::Guided(_)
+        | Event::Moved(_)
+        | Event::Noted(_)
+        | Event::ToolCalled(_)
+        | Event::ToolAnswered(_)
+        | Event::Refused(_)
+        | Event::Finished { .. } => None,
+    });
+    last.next().unwrap_or(false)
 }
 
 /// Whether a turn leaves the node where the conversation stands.
@@ -273,13 +344,7 @@ fn outcome(loaded: &Loaded, call: u32) -> Option<ToolAnswered> {
             _ => None,
         })
         .next();
-    let edited_arguments = loaded.entries.iter().find_map(|entry| match &entry.event {
-        Event::Answered {
-            answer: Answer::ProceedWith { arguments },
-            ..
-        } => Some(arguments.clone()),
-        _ => None,
-    });
+    let edited_arguments = edit_of(loaded).map(|(arguments, _)| arguments);
     let who = by.as_deref().unwrap_or("somebody");
     let says = |why: &Option<String>| match why {
         Some(why) => format!(": {why}"),
@@ -291,6 +356,14 @@ fn outcome(loaded: &Loaded, call: u32) -> Option<ToolAnswered> {
         Outcome::Rejected { why, .. } => {
             let message = format!("{who} rejected the call{}", says(why));
             let failure = Failure::new(FailureKind::Rejected, message);
+            (Value::Null, Some(failure))
+        }
+        Outcome::Aborted { by, why } if is_unknown(loaded) => {
+            let message = format!(
+                "the call had left when its run was ended by {by}{}, and nobody knows whether it happened",
+                says(why)
+            );
+            let failure = Failure::new(FailureKind::Cancelled, message).after_leaving();
             (Value::Null, Some(failure))
         }
         outcome @ Outcome::Aborted { .. } if outcome.is_expired() => {

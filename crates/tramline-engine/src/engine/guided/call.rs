@@ -1,6 +1,6 @@
 //! A tool called through the gate: announced before it leaves, recorded before it is used.
 
-use super::super::{Engine, Permit};
+use super::super::{Engine, Permit, Respondent};
 use super::asking::Question;
 use crate::clock;
 use crate::fault::Fault;
@@ -25,6 +25,8 @@ pub struct ToolCall {
     pub confirmed: Option<Str>,
     /// Whether it may be made although an earlier one may have happened.
     pub again: bool,
+    /// Who says so. Where they may not decide about a call in doubt, a person is asked.
+    pub by: Respondent,
     /// Where servers are to be found again by whoever goes on with the call after an answer.
     pub origin: Value,
     /// The span of its caller's that it belongs to.
@@ -82,14 +84,13 @@ impl Engine {
             return Ok(Went::Asks(self.ask(id, question, call.origin).await?));
         }
         // Nobody knows whether the same call happened, if it left before without an end.
-        let doubt = |walk: &Walk| {
-            let is_open = || walk.open.values().any(|it| it.run.is_none() && same(it));
-            !repeatable && !call.again && is_open()
-        };
+        let doubt = |walk: &Walk| !repeatable && !call.again && is_left_open(walk, &same);
+        let may_repeat = self.may_repeat_doubtful(&call.by);
         let decide = |walk: &Walk| match asked(walk).is_some() || doubt(walk) {
             true => Turn::default(),
             false => {
                 let mut pass = pass.clone();
+                pass.asks |= !may_repeat && !repeatable && is_left_open(walk, &same);
                 // A procedure that lists the tool here has said what it thinks of it.
                 let listed = navigate::is_listed_here(walk, &pass.tool, pass.is_other);
                 pass.asks |= destroys && !listed;
@@ -247,6 +248,11 @@ impl Engine {
             .filter_map(|listing| listing.tools.as_ref().ok());
         tools.flatten().map(|tool| tool.name.clone()).collect()
     }
+}
+
+/// Whether a call left before without an end that anybody knows.
+fn is_left_open(walk: &Walk, same: &impl Fn(&ToolCalled) -> bool) -> bool {
+    walk.open.values().any(|it| it.run.is_none() && same(it))
 }
 
 /// Why a name means no one tool.

@@ -1,12 +1,13 @@
 //! `approval_response`: a decision that a workflow waits for.
 
-use super::super::elsewhere;
+use super::super::elsewhere::{self, Elsewhere};
 use super::super::toolset::Means;
 use super::super::underway::{Cancelled, Underway};
 use super::attend::{self, Came, attend, brought};
 use super::read;
 use super::wrong::Wrong;
 use rmcp::model::CallToolResponse;
+use tramline_core::ids::RunId;
 use tramline_core::journal::{Answer, Budget, Pause};
 use tramline_core::{Value, question};
 use tramline_engine::{Fault, PersonNeeded, Said, over, stale};
@@ -21,6 +22,9 @@ pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResponse {
 async fn respond(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
     if let Some(came) = brought(means, TOOL).await? {
         return Ok(came);
+    }
+    if let Some(run) = elsewhere::settled_meanwhile(means).await? {
+        return on_with(means, &run).await;
     }
     let arrival = means.shared.desk.arrive(&read::workflow_id(arguments)?);
     let run = read::load(means, arguments).await?.run;
@@ -49,10 +53,11 @@ async fn respond(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
             return by_form(means, *needed).await;
         }
         Err(Fault::PersonNeeded(needed)) => {
-            if !elsewhere::answered(means, &needed, arguments).await? {
-                return Err(Fault::PersonNeeded(needed).into());
+            match elsewhere::answered(means, TOOL, &needed, arguments).await? {
+                Elsewhere::Answered => return on_with(means, &run.id).await,
+                Elsewhere::Sends(reply) => return Ok(Came::Asks(reply)),
+                Elsewhere::Waits => return Err(Fault::PersonNeeded(needed).into()),
             }
-            Underway::take_up(&means.engine, &run.id).await?
         }
         other => other?,
     };
@@ -60,11 +65,16 @@ async fn respond(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
     attend(means, TOOL, underway).await
 }
 
+/// Waits for a workflow that a person has answered elsewhere.
+async fn on_with(means: &Means, run: &RunId) -> Result<Came, Wrong> {
+    let mut underway = Underway::take_up(&means.engine, run).await?;
+    underway.cancelled = Cancelled::GoesOn;
+    attend(means, TOOL, underway).await
+}
+
 /// Puts a question that the agent may not answer to its client's user.
 async fn by_form(means: &Means, needed: PersonNeeded) -> Result<Came, Wrong> {
-    let mut underway = Underway::take_up(&means.engine, &needed.asked.run).await?;
-    underway.cancelled = Cancelled::GoesOn;
-    let came = attend(means, TOOL, underway).await?;
+    let came = on_with(means, &needed.asked.run).await?;
     let asked = Value::from(needed.asked.to_string());
     match &came {
         // The user decided nothing, so nothing was answered.

@@ -57,7 +57,7 @@ pub(super) async fn attend(
 
 /// Goes on with a workflow about which the client brings an answer.
 pub(super) async fn brought(means: &Means, tool: &str) -> Result<Option<Came>, Wrong> {
-    let Some((state, responses)) = &means.brought else {
+    let Some((state, responses)) = means.brought.as_ref().filter(|it| !it.0.elsewhere) else {
         return Ok(None);
     };
     let answered = pausing::answered(&means.shared, state.clone(), responses, &means.context);

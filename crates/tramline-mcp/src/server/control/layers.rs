@@ -4,13 +4,13 @@
 //! does not, and for tasks that have not run, the layer follows from the dependencies.
 
 use std::collections::HashMap;
-use tramline_core::Value;
 use tramline_core::failure::Failure;
 use tramline_core::graph::Graph;
-use tramline_core::ids::{NodeIx, StepNo};
-use tramline_core::journal::{Entry, Event, Pause, Policy};
+use tramline_core::ids::{NodeIx, Seq, StepNo};
+use tramline_core::journal::{Answer, Entry, Event, Pause, Policy};
 use tramline_core::trace::Trace;
 use tramline_core::workflow::{Action, Join, Unhandled};
+use tramline_core::{Str, Value};
 use tramline_engine::Loaded;
 
 /// What became of a task.
@@ -31,6 +31,8 @@ pub(super) struct Task {
     pub(super) layer: u32,
     pub(super) end: Option<End>,
     pub(super) duration_ms: i64,
+    /// What a person put in the place of its arguments before they agreed, and who.
+    pub(super) edit: Option<(Value, Str)>,
 }
 
 impl Task {
@@ -119,6 +121,7 @@ fn ended(loaded: &Loaded) -> Vec<Task> {
         layer: 0,
         end: None,
         duration_ms: 0,
+        edit: None,
     };
     let mut tasks: Vec<_> = (0..graph.len() as u32).map(task).collect();
     let trace = Trace::of(&loaded.run.id, graph, &loaded.entries);
@@ -134,7 +137,28 @@ fn ended(loaded: &Loaded) -> Vec<Task> {
         task.duration_ms = step.duration_ms.unwrap_or(0);
         task.layer = ran.get(&step.step).copied().unwrap_or(0);
     }
+    for (node, edit) in edits(&loaded.entries) {
+        tasks[node.at()].edit = Some(edit);
+    }
     tasks
+}
+
+/// The arguments that persons changed before they agreed: which node's, to what, by whom.
+fn edits(entries: &[Entry]) -> impl Iterator<Item = (NodeIx, (Value, Str))> + '_ {
+    let mut asked: HashMap<Seq, NodeIx> = HashMap::new();
+    entries.iter().filter_map(move |entry| match &entry.event {
+        Event::Paused { pause } => {
+            asked.extend(pause.node().map(|node| (entry.seq, node)));
+            None
+        }
+        Event::Answered {
+            pause,
+            answer: Answer::ProceedWith { arguments },
+            by,
+            ..
+        } => Some((*asked.get(pause)?, (arguments.clone(), by.clone()))),
+        _ => None,
+    })
 }
 
 /// How many pauses after layers there were before each step began.

@@ -320,6 +320,10 @@ fn result(graph: &Graph, task: &Task, end: &End) -> Value {
             told.insert("error", format!("`{id}` did not succeed").into());
         }
     }
+    if let Some((arguments, by)) = &task.edit {
+        told.insert("edited_arguments", arguments.clone());
+        told.insert("edited_by", by.clone().into());
+    }
     told.insert("layer_index", task.layer.into());
     told.insert("duration_ms", task.duration_ms.into());
     told.into()

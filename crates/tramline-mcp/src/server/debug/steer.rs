@@ -1,13 +1,12 @@
-//! Running under control: start with breakpoints, step, go on, pause, stop, answer.
+//! Running under control: start with breakpoints, step, go on, pause, stop.
 
-use super::super::elsewhere;
 use super::super::reply;
 use super::super::toolset::Means;
 use super::{run_id, standing};
 use rmcp::model::CallToolResult;
 use std::time::Duration;
-use tramline_core::ids::{BadId, Checkpoint, RunId};
-use tramline_core::journal::{Answer, Break, Budget, Watch};
+use tramline_core::ids::RunId;
+use tramline_core::journal::{Break, Watch};
 use tramline_core::text::nearest;
 use tramline_core::{Str, Value};
 use tramline_engine::{Fault, Start};
@@ -33,48 +32,6 @@ pub(super) async fn debug(means: Means, arguments: Value) -> CallToolResult {
     match id {
         Ok(id) => reply::made(settled(&means, &id).await, Some(&id)),
         Err(fault) => reply::fault(&fault, None),
-    }
-}
-
-pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResult {
-    let text = |key| arguments.get(key).and_then(Value::as_str);
-    let asked: Checkpoint = match text("checkpoint_id").unwrap_or_default().parse() {
-        Ok(asked) => asked,
-        Err(bad) => return reply::fault(&Fault::Refused(BadId::to_string(&bad)), None),
-    };
-    let answer = match text("answer") {
-        Some("approve" | "proceed") => Answer::Proceed,
-        Some("retry") => Answer::Retry,
-        Some("skip") => Answer::Skip {
-            output: arguments.get("output").cloned().unwrap_or_default(),
-        },
-        Some("extend") => match arguments.get("budget").map(Budget::read) {
-            Some(Ok(budget)) => Answer::Extend { budget },
-            Some(Err(wrong)) => return reply::fault(&Fault::Refused(wrong), None),
-            None => {
-                let says = "`extend` needs `budget`: what is added, such as {\"calls\": 10}";
-                return reply::fault(&Fault::Refused(says.into()), None);
-            }
-        },
-        Some(_) | None => Answer::Reject,
-    };
-    let why = text("why").map(str::to_owned);
-    let engine = &means.engine;
-    let said = engine.answer(&asked, answer, means.respondent(), why).await;
-    let gone_on = match said {
-        Ok(()) => driven(&means, &asked.run).await,
-        Err(Fault::PersonNeeded(needed)) => {
-            match elsewhere::answered(&means, &needed, &arguments).await {
-                Ok(true) => driven(&means, &asked.run).await,
-                Ok(false) => Err(Fault::PersonNeeded(needed)),
-                Err(fault) => Err(fault),
-            }
-        }
-        Err(fault) => Err(fault),
-    };
-    match gone_on {
-        Ok(()) => reply::made(settled(&means, &asked.run).await, Some(&asked.run)),
-        Err(fault) => reply::fault(&fault, Some(&asked.run)),
     }
 }
 
@@ -160,7 +117,7 @@ async fn go_on(means: &Means, id: &RunId) -> Result<(), Fault> {
 }
 
 /// Drives a run here, unless somebody does already.
-async fn driven(means: &Means, id: &RunId) -> Result<(), Fault> {
+pub(super) async fn driven(means: &Means, id: &RunId) -> Result<(), Fault> {
     match means.engine.resume(id).await {
         Ok(_) | Err(Fault::Elsewhere { .. }) => Ok(()),
         Err(fault) => Err(fault),

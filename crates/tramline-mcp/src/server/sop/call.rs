@@ -13,7 +13,7 @@ use tramline_core::failure::FailureKind;
 use tramline_core::ids::{RunId, Seq};
 use tramline_core::journal::Pause;
 use tramline_core::{Map, Str, Value, question};
-use tramline_engine::{Ended, Fault, ToolCall, Went};
+use tramline_engine::{AskedAnswer, Edit, Ended, Fault, ToolCall, Went};
 
 pub(super) async fn sop_call(means: Means, arguments: Value) -> CallToolResponse {
     let text = |key: &str| arguments.get(key).and_then(Value::as_str);
@@ -25,6 +25,7 @@ pub(super) async fn sop_call(means: Means, arguments: Value) -> CallToolResponse
             .get("again")
             .and_then(Value::as_bool)
             .unwrap_or(false),
+        by: means.respondent(),
         origin: means.shared.conduct.origin.clone(),
         upstream: means.upstream(),
     };
@@ -68,6 +69,7 @@ pub(super) async fn gated(
         arguments: rest.into(),
         confirmed,
         again: false,
+        by: means.respondent(),
         origin: means.shared.conduct.origin.clone(),
         upstream: means.upstream(),
     };
@@ -131,8 +133,12 @@ async fn attend(
         let watched = graph_tools::watch(&means.engine, &mut underway, &means.context, &wishes);
         match watched.await? {
             Ended::Finished(_) => {
-                let answer = means.engine.asked_answer(id, &underway.run).await?;
-                return Ok(told_of(Went::Through(answer, None)).into());
+                let AskedAnswer { answer, edit } =
+                    means.engine.asked_answer(id, &underway.run).await?;
+                return Ok(match (answer, edit) {
+                    (Ok(output), Some(edit)) => with_edit(output, edit).into(),
+                    (answer, _) => told_of(Went::Through(answer, None)).into(),
+                });
             }
             Ended::Paused(pauses) => {
                 let (shared, context) = (&means.shared, &means.context);
@@ -168,6 +174,21 @@ fn waiting(underway: &Underway, pauses: &[(Seq, Pause)]) -> CallToolResult {
     let next = "A person must agree before this call is made. Once they have, repeat the same call to get its result; a changed call asks again.";
     told.insert("next", next.into());
     reply::success(&told.into())
+}
+
+/// The result of a call that was made with other arguments than the agent's. It has to know: it goes on
+/// from what was really done.
+fn with_edit(output: Value, edit: Edit) -> CallToolResult {
+    let note = format!(
+        "{} changed the arguments before agreeing; the call was made with edited_arguments",
+        edit.by
+    );
+    reply::success(&Value::object([
+        ("note", Value::from(note)),
+        ("edited_arguments", edit.arguments),
+        ("edited_by", edit.by.into()),
+        ("result", output),
+    ]))
 }
 
 fn told_of(went: Went) -> CallToolResult {

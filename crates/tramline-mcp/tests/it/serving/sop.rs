@@ -16,8 +16,11 @@ use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_mcp::server::{Server, Toolset};
 
 mod asking;
+mod edits;
+mod judged;
 mod pinned;
 mod rules;
+mod seats;
 
 /// Tools that read these files, and one that can be called.
 fn tools(files: Vec<(&'static str, String)>) -> FakeTools {

@@ -188,6 +188,35 @@ async fn a_call_in_doubt_is_decided_through_the_client() {
 }
 
 #[tokio::test]
+async fn requests_about_tasks_are_in_the_audit() {
+    let (store, gate) = (MemoryStore::default(), Arc::new(Semaphore::new(0)));
+    let engine = slow(&store, &gate);
+    let client = connect_with(&server(engine.clone(), ""), Era::Modern, tasks()).await;
+    let id = handed(&client).await;
+    let peer = client.service.peer();
+    peer.update_task(UpdateTaskParams::new(&id, Default::default()))
+        .await
+        .unwrap();
+    peer.cancel_task(CancelTaskParams::new(&id)).await.unwrap();
+    let notes = engine.notes(0, Some(&id.parse().unwrap())).await.unwrap();
+    let told: Vec<_> = notes
+        .iter()
+        .map(|note| {
+            (
+                note["command"].as_str().unwrap(),
+                &note["door"],
+                &note["by"],
+            )
+        })
+        .collect();
+    let (door, by) = (json!("mcp"), json!("agent test"));
+    assert_eq!(
+        told,
+        [("tasks/update", &door, &by), ("tasks/cancel", &door, &by)]
+    );
+}
+
+#[tokio::test]
 async fn who_does_not_know_tasks_waits() {
     let (store, gate) = (MemoryStore::default(), Arc::new(Semaphore::new(1)));
     for era in ERAS {

@@ -181,3 +181,52 @@ fn what_expired_is_called_so_everywhere_and_rates_outlive_the_server() {
         "{limited:?}"
     );
 }
+
+/// Who decides on the command line sees the call, can change it, and both is there afterwards.
+#[test]
+fn an_approver_sees_the_call_and_changes_it_on_the_command_line() {
+    let desk = Desk::new(Over::Stdio);
+    let risky = json!({"workflow": [{"id": "a", "tool": "u:add", "arguments": {"a": 1, "b": 2}, "approval": "may it be added?"}]});
+    let asked = desk.call("execute_dag", risky);
+    let id = asked["workflow_id"].as_str().unwrap();
+    let shown = desk.place.run(&["runs", "show", id]).out();
+    let point = asked["checkpoint_id"].as_str().unwrap();
+    for words in ["may it be added?", "u:add", "a: 1", "b: 2", point] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    let (code, _, err) = ran(&desk, &["runs", "reject", id, "--set", "a=3"]);
+    assert!(code != 0 && err.contains("runs approve"), "{err}");
+    let (code, told, err) = ran(
+        &desk,
+        &[
+            "runs",
+            "approve",
+            id,
+            "--set",
+            "a=40",
+            "--why",
+            "too small",
+            "--json",
+        ],
+    );
+    assert_eq!(
+        (code, &told["status"]),
+        (0, &json!("completed")),
+        "{told} {err}"
+    );
+    let shown = desk.place.run(&["runs", "show", id]).out();
+    assert!(shown.contains("40") && shown.contains("42"), "{shown}");
+    let notes = desk.place.run(&["audit", "--run", id]).out();
+    let last = notes
+        .lines()
+        .rfind(|line| line.contains("too small"))
+        .unwrap();
+    let last: Value = serde_json::from_str(last).unwrap();
+    let decision = &last["decisions"][0];
+    assert_eq!(decision["arguments"], json!({"a": 1, "b": 2}), "{last}");
+    assert_eq!(
+        decision["edited_arguments"],
+        json!({"a": 40, "b": 2}),
+        "{last}"
+    );
+}

@@ -4,6 +4,7 @@ use super::{Shop, say};
 use crate::control::post;
 use crate::served::{Http, Talk};
 use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -194,6 +195,36 @@ fn a_change_on_disk_is_not_taken_until_the_next_start() {
     let taken = say(&mut talk, "goto_node", json!({"node_id": "ROUTE"}));
     assert_eq!(taken["valid"], true, "{taken}");
     talk.close();
+}
+
+/// The operator hears once that a pinned file is not what is in force any more.
+#[test]
+fn a_changed_pinned_file_is_told_in_the_log() {
+    let desk = PinnedServer::new();
+    let mut child = desk
+        .command(desk.shop.place.data.path(), &["--sop", "desk.md"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut heard = |words: &str| {
+        let mut lines = lines.by_ref().map_while(Result::ok);
+        lines.find(|line| line.contains(words))
+    };
+    assert!(heard("desk of desk.md is pinned").is_some());
+    let laxer = DESK.replace("must_call", "x_call");
+    std::fs::write(desk.work.join("desk.md"), laxer).unwrap();
+    let told = heard("desk.md has changed");
+    // It ends when its client has gone.
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    let told = told.unwrap();
+    assert!(
+        told.contains("the pinned version stays in force until the server is started again"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -30,13 +30,13 @@ fn pay_now() -> Arc<Graph> {
 
 /// A store, and how often something was paid over it.
 #[derive(Clone, Default)]
-struct Place {
+pub(super) struct Place {
     store: MemoryStore,
     paid: Arc<AtomicUsize>,
 }
 
 impl Place {
-    fn process(&self) -> Engine {
+    pub(super) fn process(&self) -> Engine {
         let paid = Arc::clone(&self.paid);
         let pay = move |given: Value| {
             paid.fetch_add(1, Ordering::SeqCst);
@@ -75,7 +75,7 @@ impl Place {
         Engine::with_workflows(store, Arc::new(tools), Arc::new(shelf), Options::default())
     }
 
-    async fn serve(&self) -> (Engine, Server) {
+    pub(super) async fn serve(&self) -> (Engine, Server) {
         self.serve_with(&[&bank(BANK)], PinTerms::default()).await
     }
 
@@ -87,7 +87,7 @@ impl Place {
         (engine, server)
     }
 
-    fn paid(&self) -> usize {
+    pub(super) fn paid(&self) -> usize {
         self.paid.load(Ordering::SeqCst)
     }
 }
@@ -109,7 +109,7 @@ fn bank(text: &str) -> PinnedProcedure {
     }
 }
 
-async fn walk_to(client: &Client, node: &str) -> Json {
+pub(super) async fn walk_to(client: &Client, node: &str) -> Json {
     let loaded = say(client, "load_graph", json!({})).await;
     assert_eq!(loaded["agent"], "bank", "{loaded}");
     say(client, "advance", json!({})).await;
@@ -126,7 +126,7 @@ async fn walk_to(client: &Client, node: &str) -> Json {
     loaded["session_id"].clone()
 }
 
-fn dag(tool: &str) -> Json {
+pub(super) fn dag(tool: &str) -> Json {
     json!({"workflow": {"tasks": [{"id": "a", "tool": tool, "arguments": {"sum": 7}, "depends_on": []}]}})
 }
 
