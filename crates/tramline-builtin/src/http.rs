@@ -4,11 +4,12 @@ use crate::arguments::{Arguments, bad};
 use crate::described;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use reqwest::{Client, Method, Url, redirect};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::{Client, Method, Response, StatusCode, Url, redirect};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::{Map, Value};
 use tramline_engine::seams::{Hints, Tool};
@@ -113,20 +114,11 @@ impl Http {
 
     fn client(&self) -> Result<&Client, Failure> {
         let made = self.client.get_or_init(|| {
-            let hosts = Arc::clone(&self.hosts);
-            let policy = redirect::Policy::custom(move |attempt| {
-                if attempt.previous().len() > REDIRECTS_MAX {
-                    attempt.error("too many redirections")
-                } else if hosts.iter().any(|pattern| pattern.fits(attempt.url())) {
-                    attempt.follow()
-                } else {
-                    attempt.error("redirected to a host that is not allowed")
-                }
-            });
             // Fails only if a provider is installed already, which is as good.
             let _ = rustls::crypto::ring::default_provider().install_default();
             Client::builder()
-                .redirect(policy)
+                // Redirects are followed by hand: the library would take headers along.
+                .redirect(redirect::Policy::none())
                 .no_proxy()
                 .build()
                 .map_err(|error| error.to_string())
@@ -142,33 +134,48 @@ impl Http {
         let method = given.text_or("method", "GET")?.to_ascii_uppercase();
         let method = Method::from_bytes(method.as_bytes())
             .map_err(|_| bad(format!("http: `{method}` is no method")))?;
-        let mut request = self.client()?.request(method, url.clone()).timeout(timeout);
-        for (name, value) in given
-            .any("headers")
-            .and_then(Value::as_object)
-            .into_iter()
-            .flat_map(Map::iter)
-        {
-            let text = value
-                .as_str()
-                .ok_or_else(|| bad(format!("http: header `{name}` must be a string")))?;
-            request = request.header(name.as_str(), text);
-        }
-        for (name, value) in credentials(&given)? {
-            request = request.header(name, value);
-        }
-        request = match given.any("body") {
-            None => request,
-            Some(Value::String(text)) => request.body(text.to_string()),
-            Some(other) => request
-                .header("content-type", "application/json")
-                .body(other.to_json()),
+        let (headers, body) = content(&given)?;
+        let request = Request {
+            url,
+            method,
+            headers,
+            body,
         };
-        let answer = request
-            .send()
-            .await
-            .map_err(|error| unreachable_host(&url, &error))?;
-        answered(answer, &url).await
+        self.follow(request, Instant::now() + timeout).await
+    }
+
+    /// Sends a request, and sends it on where it is redirected to.
+    async fn follow(&self, mut request: Request, until: Instant) -> Result<Value, Failure> {
+        for hop in 0..=REDIRECTS_MAX {
+            let url = request.url.clone();
+            let left = until.saturating_duration_since(Instant::now());
+            let sent = request.send(self.client()?, left).await;
+            let answer = sent.map_err(|error| {
+                let failure = unreachable_host(&url, &error);
+                match hop {
+                    0 => failure,
+                    // The first request had left, and may have been carried out.
+                    _ => failure.after_leaving(),
+                }
+            })?;
+            let Some(next) = redirection(&answer, &url) else {
+                return answered(answer, &url).await;
+            };
+            if !self.hosts.iter().any(|pattern| pattern.fits(&next)) {
+                let host = next.host_str().unwrap_or_default();
+                let message = format!(
+                    "{} redirected to `{host}`, which is not allowed; --allow-host {host} allows it",
+                    place(&url)
+                );
+                return Err(Failure::new(FailureKind::Forbidden, message).after_leaving());
+            }
+            request.redirect(answer.status(), next);
+        }
+        let message = format!(
+            "{}: more than {REDIRECTS_MAX} redirections",
+            place(&request.url)
+        );
+        Err(Failure::new(FailureKind::BadAnswer, message).after_leaving())
     }
 
     fn allowed(&self, text: &str) -> Result<Url, Failure> {
@@ -191,6 +198,96 @@ impl Http {
         );
         Err(Failure::new(FailureKind::Forbidden, message))
     }
+}
+
+/// A request that can be sent on.
+struct Request {
+    url: Url,
+    method: Method,
+    headers: HeaderMap,
+    body: Option<String>,
+}
+
+impl Request {
+    async fn send(&self, client: &Client, timeout: Duration) -> Result<Response, reqwest::Error> {
+        let request = client
+            .request(self.method.clone(), self.url.clone())
+            .timeout(timeout)
+            .headers(self.headers.clone());
+        match &self.body {
+            Some(body) => request.body(body.clone()),
+            None => request,
+        }
+        .send()
+        .await
+    }
+
+    /// Turns to where an answer leads. Another origin gets nothing that was meant for the first:
+    /// any header may be a credential. What says of which type the body is goes with the body.
+    fn redirect(&mut self, status: StatusCode, next: Url) {
+        let turns_to_get = match status {
+            StatusCode::SEE_OTHER => self.method != Method::HEAD,
+            StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => self.method == Method::POST,
+            _ => false,
+        };
+        if turns_to_get {
+            self.method = Method::GET;
+            self.body = None;
+            self.headers.remove(CONTENT_TYPE);
+        }
+        if next.origin() != self.url.origin() {
+            let kind = self.headers.remove(CONTENT_TYPE);
+            self.headers.clear();
+            if let Some(kind) = kind.filter(|_| self.body.is_some()) {
+                self.headers.insert(CONTENT_TYPE, kind);
+            }
+        }
+        self.url = next;
+    }
+}
+
+/// Where an answer redirects to, if it does.
+fn redirection(answer: &Response, url: &Url) -> Option<Url> {
+    let follows = matches!(answer.status().as_u16(), 301 | 302 | 303 | 307 | 308);
+    let to = answer.headers().get(LOCATION).filter(|_| follows)?;
+    let next = url.join(to.to_str().ok()?).ok()?;
+    matches!(next.scheme(), "http" | "https").then_some(next)
+}
+
+/// An address without its query, which may hold a key.
+fn place(url: &Url) -> String {
+    format!("{}{}", url.host_str().unwrap_or_default(), url.path())
+}
+
+/// The headers and the body that a request has.
+fn content(given: &Arguments<'_>) -> Result<(HeaderMap, Option<String>), Failure> {
+    let mut headers = HeaderMap::new();
+    let mut add = |name: &str, text: &str| {
+        let wrong = || bad(format!("http: header `{name}` cannot be sent"));
+        let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
+        let value = HeaderValue::from_str(text).map_err(|_| wrong())?;
+        headers.append(key, value);
+        Ok(())
+    };
+    let named = given.any("headers").and_then(Value::as_object);
+    for (name, value) in named.into_iter().flat_map(Map::iter) {
+        let text = value
+            .as_str()
+            .ok_or_else(|| bad(format!("http: header `{name}` must be a string")))?;
+        add(name, text)?;
+    }
+    for (name, value) in credentials(given)? {
+        add(name, &value)?;
+    }
+    let body = match given.any("body") {
+        None => None,
+        Some(Value::String(text)) => Some(text.to_string()),
+        Some(other) => {
+            add("content-type", "application/json")?;
+            Some(other.to_json())
+        }
+    };
+    Ok((headers, body))
 }
 
 /// The arguments of `http`.
@@ -252,8 +349,7 @@ fn unreachable_host(url: &Url, error: &reqwest::Error) -> Failure {
     } else {
         FailureKind::Unavailable
     };
-    // The address is said without its query, which may hold a key.
-    let place = format!("{}{}", url.host_str().unwrap_or_default(), url.path());
+    let place = place(url);
     let cause =
         std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));
     let what = if error.is_timeout() {
@@ -269,7 +365,7 @@ fn unreachable_host(url: &Url, error: &reqwest::Error) -> Failure {
     }
 }
 
-async fn answered(mut answer: reqwest::Response, url: &Url) -> Result<Value, Failure> {
+async fn answered(mut answer: Response, url: &Url) -> Result<Value, Failure> {
     let status = answer.status();
     let headers: Map = answer
         .headers()
@@ -305,7 +401,7 @@ async fn answered(mut answer: reqwest::Response, url: &Url) -> Result<Value, Fai
         ("body", body),
     ]);
     if status.as_u16() >= 400 {
-        let place = format!("{}{}", url.host_str().unwrap_or_default(), url.path());
+        let place = place(url);
         return Err(
             Failure::new(FailureKind::Tool, format!("{place} answered {status}")).with_data(answer),
         );

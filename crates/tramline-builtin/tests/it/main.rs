@@ -8,6 +8,7 @@
 
 mod llm;
 mod preview;
+mod redirects;
 mod relocate;
 mod shell;
 
