@@ -4,13 +4,15 @@
 use crate::arguments::{Arguments, bad};
 use crate::described;
 use crate::relocate;
-use crate::roots::Roots;
+use crate::roots::{Roots, Target};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use cap_std::fs::{Dir, FileType, OpenOptions};
+use cap_std::fs::{FileType, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Semaphore;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::{Map, Value};
 use tramline_engine::clock;
@@ -20,6 +22,9 @@ use tramline_engine::seams::{Hints, Tool};
 const FILE_BYTES_MAX: u64 = 16 << 20;
 /// Longer listings are refused.
 const ENTRIES_MAX: usize = 50_000;
+/// Calls of file tools at once. Their threads are the ones that the store reads on, of which there
+/// are 512: if all of these hang on a mount, the store does not.
+const FILE_CALLS_MAX: usize = 32;
 
 const READS: Hints = Hints {
     read_only: Some(true),
@@ -62,30 +67,65 @@ pub(crate) fn tools() -> [(&'static str, Tool); 3] {
     ]
 }
 
-pub(crate) async fn call(
-    roots: &Arc<Roots>,
-    tool: &str,
-    arguments: Value,
-) -> Result<Value, Failure> {
-    let (roots, tool) = (Arc::clone(roots), tool.to_owned());
-    let work = move || match tool.as_str() {
-        "list-directory" => list(&roots, &arguments),
-        "read-file" => read(&roots, &arguments),
-        "write-file" => write(&roots, &arguments),
-        "copy-file" => relocate::copy(&roots, &arguments),
-        "move-file" => relocate::relocate(&roots, &arguments),
-        "delete-file" => relocate::delete(&roots, &arguments),
-        other => Err(Failure::new(
-            FailureKind::UnknownTool,
-            format!("no built-in `{other}`"),
-        )),
-    };
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done,
-        Err(died) => Err(Failure::new(
-            FailureKind::Tool,
-            format!("the tool died: {died}"),
-        )),
+/// The roots, and how many work in them at once.
+pub(crate) struct FileTools {
+    pub(crate) roots: Arc<Roots>,
+    /// Held by each thread until its work has ended, which on a file system that hangs is never.
+    slots: Arc<Semaphore>,
+}
+
+impl FileTools {
+    pub(crate) fn new(roots: Roots) -> Self {
+        Self {
+            roots: Arc::new(roots),
+            slots: Arc::new(Semaphore::new(FILE_CALLS_MAX)),
+        }
+    }
+
+    pub(crate) async fn call(
+        &self,
+        tool: &str,
+        arguments: Value,
+        patience: Duration,
+    ) -> Result<Value, Failure> {
+        let tool = tool.to_owned();
+        let work = move |roots: &Roots| match tool.as_str() {
+            "list-directory" => list(roots, &arguments),
+            "read-file" => read(roots, &arguments),
+            "write-file" => write(roots, &arguments),
+            "copy-file" => relocate::copy(roots, &arguments),
+            "move-file" => relocate::relocate(roots, &arguments),
+            "delete-file" => relocate::delete(roots, &arguments),
+            other => Err(Failure::new(
+                FailureKind::UnknownTool,
+                format!("no built-in `{other}`"),
+            )),
+        };
+        self.perform(patience, work).await?
+    }
+
+    /// Works in the roots on a thread that may wait, once there is one to be had.
+    pub(crate) async fn perform<T: Send + 'static>(
+        &self,
+        patience: Duration,
+        work: impl FnOnce(&Roots) -> T + Send + 'static,
+    ) -> Result<T, Failure> {
+        let slot = Arc::clone(&self.slots).acquire_owned();
+        let Ok(Ok(slot)) = tokio::time::timeout(patience, slot).await else {
+            let message = format!(
+                "{FILE_CALLS_MAX} calls of file tools have not ended, and no turn came in \
+                 {patience:?}; a file system in the roots may hang"
+            );
+            return Err(Failure::new(FailureKind::Timeout, message));
+        };
+        let roots = Arc::clone(&self.roots);
+        let work = move || {
+            let done = work(&roots);
+            drop(slot);
+            done
+        };
+        let done = tokio::task::spawn_blocking(work).await;
+        done.map_err(|died| Failure::new(FailureKind::Tool, format!("the tool died: {died}")))
     }
 }
 
@@ -99,12 +139,9 @@ pub(crate) fn failed(path: &str, error: &std::io::Error) -> Failure {
 
 fn list(roots: &Roots, arguments: &Value) -> Result<Value, Failure> {
     let path = Arguments::new("list-directory", arguments, &["path"])?.text("path")?;
-    let (dir, inside) = roots.place(path)?;
+    let dir = roots.open_directory(path)?;
     let mut found = Vec::new();
-    for entry in dir
-        .read_dir(&inside)
-        .map_err(|error| failed(path, &error))?
-    {
+    for entry in dir.entries().map_err(|error| failed(path, &error))? {
         let entry = entry.map_err(|error| failed(path, &error))?;
         if found.len() == ENTRIES_MAX {
             let message = format!("{path} has more than {ENTRIES_MAX} entries");
@@ -139,23 +176,7 @@ fn kind_name(kind: Option<FileType>) -> &'static str {
 
 fn read(roots: &Roots, arguments: &Value) -> Result<Value, Failure> {
     let path = Arguments::new("read-file", arguments, &["path"])?.text("path")?;
-    let (dir, inside) = roots.place(path)?;
-    let file = dir.open(&inside).map_err(|error| failed(path, &error))?;
-    let meta = file.metadata().map_err(|error| failed(path, &error))?;
-    if !meta.is_file() {
-        return Err(Failure::new(
-            FailureKind::Tool,
-            format!("{path} is not a file"),
-        ));
-    }
-    let mut bytes = Vec::new();
-    file.take(FILE_BYTES_MAX + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| failed(path, &error))?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        let message = format!("{path} holds more than {FILE_BYTES_MAX} bytes");
-        return Err(Failure::new(FailureKind::Tool, message));
-    }
+    let bytes = content(roots, path)?;
     let length = bytes.len();
     let (content, encoding) = match String::from_utf8(bytes) {
         Ok(text) => (text, "utf-8"),
@@ -167,6 +188,20 @@ fn read(roots: &Roots, arguments: &Value) -> Result<Value, Failure> {
         ("encoding", encoding.into()),
         ("bytes", length.into()),
     ]))
+}
+
+/// What is in a file.
+pub(crate) fn content(roots: &Roots, path: &str) -> Result<Vec<u8>, Failure> {
+    let (file, _) = roots.open_file(path)?;
+    let mut bytes = Vec::new();
+    file.take(FILE_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| failed(path, &error))?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        let message = format!("{path} holds more than {FILE_BYTES_MAX} bytes");
+        return Err(Failure::new(FailureKind::Tool, message));
+    }
+    Ok(bytes)
 }
 
 fn write(roots: &Roots, arguments: &Value) -> Result<Value, Failure> {
@@ -189,18 +224,18 @@ fn write(roots: &Roots, arguments: &Value) -> Result<Value, Failure> {
             "write-file writes at most {FILE_BYTES_MAX} bytes"
         )));
     }
-    let (dir, inside) = roots.place(path)?;
-    if given.flag("create_dirs")?
-        && let Some(parent) = inside.parent()
-    {
-        dir.create_dir_all(parent)
-            .map_err(|error| failed(path, &error))?;
-    }
-    replace(dir, &inside, &bytes).map_err(|error| failed(path, &error))?;
+    let target = roots.target(path, given.flag("create_dirs")?)?;
+    let target = target.ok_or_else(|| missing(path))?;
+    replace(&target, &bytes).map_err(|error| failed(path, &error))?;
     Ok(Value::object([
         ("path", path.into()),
         ("bytes", bytes.len().into()),
     ]))
+}
+
+/// The failure of a path whose directory is not there.
+pub(crate) fn missing(path: &str) -> Failure {
+    failed(path, &std::io::ErrorKind::NotFound.into())
 }
 
 /// The name of a part of a file, beside it, that nobody else has.
@@ -211,7 +246,8 @@ pub(crate) fn part_of(path: &Path) -> std::io::Result<PathBuf> {
 }
 
 /// Writes beside the file and renames: readers see the old file or the new one, never a part.
-fn replace(dir: &Dir, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+fn replace(target: &Target, bytes: &[u8]) -> std::io::Result<()> {
+    let (dir, path) = (&target.dir, target.path());
     let beside = part_of(path)?;
     let mut options = OpenOptions::new();
     let written = dir

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
@@ -19,12 +20,15 @@ mod files;
 mod http;
 mod llm;
 mod preview;
+mod protected;
+pub mod regular_file;
 mod relocate;
 mod roots;
 mod shell;
 mod summary;
 
 pub use http::HostPattern;
+pub use protected::{ProtectedPath, Protection};
 pub use roots::{BadRoot, Roots};
 
 /// The name that graphs call these tools by.
@@ -35,6 +39,10 @@ pub const SERVER: &str = "builtin";
 pub struct Allowed {
     /// The directories in which files may be read and written.
     pub roots: Vec<PathBuf>,
+    /// Where documents that are named by path are read, if there is no root.
+    pub documents: Option<PathBuf>,
+    /// What file tools leave alone, also inside the roots.
+    pub protected: Vec<ProtectedPath>,
     /// The hosts that may be called.
     pub hosts: Vec<HostPattern>,
     /// Whether commands may be run.
@@ -43,7 +51,9 @@ pub struct Allowed {
 
 /// The built-in tools.
 pub struct Builtin {
-    roots: Arc<Roots>,
+    files: files::FileTools,
+    /// Where documents that are named by path are read.
+    documents: Option<files::FileTools>,
     http: http::Http,
     shell: bool,
     model: Option<Arc<dyn Model>>,
@@ -55,15 +65,28 @@ impl Builtin {
     pub fn new(allowed: Allowed) -> Result<Self, BadRoot> {
         let files = files::tools().into_iter().chain(relocate::tools());
         let described = files.chain([http::tool(), llm::tool(), shell::tool(), summary::tool()]);
-        Ok(Self {
-            roots: Arc::new(Roots::open(&allowed.roots)?),
+        let roots = Roots::open(&allowed.roots)?;
+        let documents = allowed.documents.filter(|_| roots.is_empty());
+        let documents = documents.map(|dir| Roots::open(&[dir])).transpose()?;
+        let builtin = Self {
+            files: files::FileTools::new(roots),
+            documents: documents.map(files::FileTools::new),
             http: http::Http::new(allowed.hosts),
             shell: allowed.shell,
             model: None,
             tools: described
                 .map(|(name, tool)| (name, Arc::new(tool)))
                 .collect(),
-        })
+        };
+        builtin.protect(&allowed.protected);
+        Ok(builtin)
+    }
+
+    /// Leaves these files alone from now on, in the place of those before.
+    pub fn protect(&self, paths: &[ProtectedPath]) {
+        for files in std::iter::once(&self.files).chain(&self.documents) {
+            files.roots.protect(paths);
+        }
     }
 
     /// The same, with a model that answers prompts.
@@ -114,7 +137,7 @@ impl Tools for Builtin {
     }
 
     async fn preview(&self, name: &ToolName, arguments: &Value) -> Option<FileChange> {
-        preview::preview(&self.roots, &name.tool, arguments).await
+        preview::preview(&self.files, &name.tool, arguments).await
     }
 
     fn unusable(&self, name: &ToolName) -> Option<String> {
@@ -125,6 +148,21 @@ impl Tools for Builtin {
             _ => return None,
         };
         Some(why.to_owned())
+    }
+
+    async fn document(&self, path: &str, patience: Duration) -> Result<String, Failure> {
+        let files = self.documents.as_ref().unwrap_or(&self.files);
+        let named = path.to_owned();
+        let read = move |roots: &Roots| files::content(roots, &named);
+        let reading = tokio::time::timeout(patience, files.perform(patience, read)).await;
+        let bytes = reading.map_err(|_| {
+            let message = format!("{path} could not be read in {patience:?}");
+            Failure::new(FailureKind::Timeout, message)
+        })???;
+        String::from_utf8(bytes).map_err(|_| {
+            let message = format!("{path} is not text");
+            Failure::new(FailureKind::Tool, message)
+        })
     }
 
     fn exchange(&self, _: &ToolName, _: &str) -> Option<Exchange> {
@@ -144,9 +182,13 @@ impl Tools for Builtin {
                 "llm" => llm::call(self.model.as_ref(), &call).await,
                 summary::NAME => summary::call(self.model.as_ref(), &call).await,
                 "shell" => {
-                    shell::call(self.shell, &self.roots, &call.arguments, call.timeout).await
+                    let roots = &self.files.roots;
+                    shell::call(self.shell, roots, &call.arguments, call.timeout).await
                 }
-                _ => files::call(&self.roots, &call.tool.tool, call.arguments.clone()).await,
+                tool => {
+                    let arguments = call.arguments.clone();
+                    self.files.call(tool, arguments, call.timeout).await
+                }
             }
         };
         tokio::select! {

@@ -1,13 +1,12 @@
 //! What a file tool would change, told without changing anything: for the person who is asked.
 
 use crate::arguments::{Arguments, bad};
+use crate::files::FileTools;
 use crate::roots::Roots;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use cap_std::fs::Dir;
-use std::io::{ErrorKind, Read};
-use std::path::Path;
-use std::sync::Arc;
+use std::io::Read;
+use std::time::Duration;
 use tramline_core::Value;
 use tramline_core::difference::unified;
 use tramline_core::failure::Failure;
@@ -15,10 +14,12 @@ use tramline_core::question::FileChange;
 
 /// Larger files are summarised, in bytes: a difference is for reading.
 const COMPARED_BYTES_MAX: u64 = 512 << 10;
+/// A question is asked without its preview if the files take longer to be read.
+const PREVIEW_MAX: Duration = Duration::from_secs(5);
 
 /// What a call of a file tool would change; nothing for other tools.
 pub(crate) async fn preview(
-    roots: &Arc<Roots>,
+    files: &FileTools,
     tool: &str,
     arguments: &Value,
 ) -> Option<FileChange> {
@@ -29,9 +30,9 @@ pub(crate) async fn preview(
         "move-file" => moved,
         _ => return None,
     };
-    let (roots, arguments) = (Arc::clone(roots), arguments.clone());
-    let work = move || {
-        make(&roots, &arguments).unwrap_or_else(|failure| {
+    let arguments = arguments.clone();
+    let work = move |roots: &Roots| {
+        make(roots, &arguments).unwrap_or_else(|failure| {
             let path = ["path", "to"].iter().find_map(|key| arguments.get(key));
             let path = path.and_then(Value::as_str).unwrap_or_default();
             let mut change = change(path, "unchanged");
@@ -39,7 +40,8 @@ pub(crate) async fn preview(
             change
         })
     };
-    tokio::task::spawn_blocking(work).await.ok()
+    let made = tokio::time::timeout(PREVIEW_MAX, files.perform(PREVIEW_MAX, work)).await;
+    made.ok()?.ok()
 }
 
 fn change(path: &str, change: &'static str) -> FileChange {
@@ -82,22 +84,19 @@ impl Content {
     }
 }
 
-fn read(dir: &Dir, path: &Path) -> Result<Content, Failure> {
-    let unreadable = |error: std::io::Error| bad(format!("{}: {error}", path.display()));
-    let file = match dir.open(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Content::None),
-        opened => opened.map_err(unreadable)?,
-    };
-    let about = file.metadata().map_err(unreadable)?;
-    if !about.is_file() {
-        return Err(bad(format!("{} is not a file", path.display())));
+/// What is in a file that may be read.
+fn read(roots: &Roots, path: &str) -> Result<Content, Failure> {
+    let (dir, inside) = roots.place(path)?;
+    if matches!(dir.try_exists(&inside), Ok(false)) {
+        return Ok(Content::None);
     }
+    let (file, about) = roots.open_file(path)?;
     if about.len() > COMPARED_BYTES_MAX {
         return Ok(Content::Other(about.len()));
     }
     let mut bytes = Vec::new();
     let read = file.take(COMPARED_BYTES_MAX + 1).read_to_end(&mut bytes);
-    read.map_err(unreadable)?;
+    read.map_err(|error| bad(format!("{path}: {error}")))?;
     Ok(Content::of(bytes))
 }
 
@@ -129,8 +128,8 @@ fn write(roots: &Roots, arguments: &Value) -> Result<FileChange, Failure> {
             .map_err(|error| bad(format!("write-file: {error}")))?,
         _ => content.as_bytes().to_vec(),
     };
-    let (dir, inside) = roots.place(path)?;
-    let (before, after) = (read(dir, &inside)?, Content::of(bytes));
+    roots.target(path, false)?;
+    let (before, after) = (read(roots, path)?, Content::of(bytes));
     let what = match (&before, &after) {
         (Content::None, _) => "create",
         (Content::Text(old), Content::Text(new)) if old == new => "unchanged",
@@ -142,16 +141,14 @@ fn write(roots: &Roots, arguments: &Value) -> Result<FileChange, Failure> {
 fn delete(roots: &Roots, arguments: &Value) -> Result<FileChange, Failure> {
     let given = Arguments::new("delete-file", arguments, &["path", "confirm_delete"])?;
     let path = given.text("path")?;
-    let (dir, inside) = roots.place(path)?;
-    let is_link = dir
-        .symlink_metadata(&inside)
-        .is_ok_and(|about| about.is_symlink());
-    if is_link {
+    let target = roots.target(path, false)?;
+    let about = target.and_then(|it| it.dir.symlink_metadata(it.path()).ok());
+    if about.is_some_and(|about| about.is_symlink()) {
         let mut change = change(path, "delete");
         change.note = Some("it is a link; what it leads to stays".into());
         return Ok(change);
     }
-    Ok(match read(dir, &inside)? {
+    Ok(match read(roots, path)? {
         Content::None => {
             let mut change = change(path, "unchanged");
             change.note = Some("there is no such file".into());
@@ -179,14 +176,18 @@ fn put(
     let known = ["from", "to", "overwrite", "create_dirs"];
     let given = Arguments::new(tool, arguments, &known)?;
     let (from, to) = (given.text("from")?, given.text("to")?);
-    let (source, target) = (roots.place(from)?, roots.place(to)?);
+    roots.place(from)?;
+    roots.target(to, false)?;
+    if tool == "move-file" {
+        roots.target(from, false)?;
+    }
     let mut change = change(to, what);
     change.from = Some(from.into());
-    let new = read(source.0, &source.1)?;
+    let new = read(roots, from)?;
     if matches!(new, Content::None) {
         return Err(bad(format!("there is no file {from}")));
     }
-    match read(target.0, &target.1)? {
+    match read(roots, to)? {
         Content::None => {
             change.note = Some(format!("{}; there is nothing at {to} yet", new.says()).into());
             Ok(change)

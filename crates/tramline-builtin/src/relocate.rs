@@ -5,11 +5,11 @@
 
 use crate::arguments::{Arguments, bad};
 use crate::described;
-use crate::files::{WRITES, failed, part_of};
-use crate::roots::Roots;
+use crate::files::{WRITES, failed, missing, part_of};
+use crate::roots::{Roots, Target, not_a_file, open_regular};
 use cap_std::fs::{Dir, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_engine::seams::{Hints, Tool};
@@ -58,10 +58,10 @@ pub(crate) fn tools() -> [(&'static str, Tool); 3] {
 
 /// From where to where.
 struct Way<'a> {
+    roots: &'a Roots,
     from: &'a str,
     to: &'a str,
-    source: (&'a Dir, PathBuf),
-    target: (&'a Dir, PathBuf),
+    target: Target,
     overwrite: bool,
 }
 
@@ -70,35 +70,25 @@ impl<'a> Way<'a> {
         let known = ["from", "to", "overwrite", "create_dirs"];
         let given = Arguments::new(tool, values, &known)?;
         let (from, to) = (given.text("from")?, given.text("to")?);
-        let way = Self {
+        roots.place(from)?;
+        let target = roots.target(to, given.flag("create_dirs")?)?;
+        Ok(Self {
+            roots,
             from,
             to,
-            source: roots.place(from)?,
-            target: roots.place(to)?,
+            target: target.ok_or_else(|| missing(to))?,
             overwrite: given.flag("overwrite")?,
-        };
-        if given.flag("create_dirs")?
-            && let Some(parent) = way.target.1.parent()
-        {
-            let made = way.target.0.create_dir_all(parent);
-            made.map_err(|error| failed(to, &error))?;
-        }
-        Ok(way)
+        })
     }
 
     /// The file itself: neither a directory nor a link to one elsewhere.
-    fn open(&self) -> Result<(File, u64), Failure> {
-        let (dir, path) = &self.source;
-        let file = dir.open(path).map_err(|error| failed(self.from, &error))?;
-        let about = file.metadata().map_err(|error| failed(self.from, &error))?;
-        if !about.is_file() {
-            return Err(refused(format!("{} is not a file", self.from)));
-        }
+    fn open(&self) -> Result<File, Failure> {
+        let (file, about) = self.roots.open_file(self.from)?;
         if about.len() > COPY_BYTES_MAX {
             let message = format!("{} holds more than {COPY_BYTES_MAX} bytes", self.from);
             return Err(refused(message));
         }
-        Ok((file, about.len()))
+        Ok(file)
     }
 
     fn told(&self, bytes: u64, done: &'static str) -> Value {
@@ -119,8 +109,8 @@ impl<'a> Way<'a> {
 
     /// Copies beside the target and puts the copy into its place.
     fn copy(&self) -> Result<u64, Failure> {
-        let (mut file, _) = self.open()?;
-        let (dir, path) = (self.target.0, self.target.1.as_path());
+        let mut file = self.open()?;
+        let (dir, path) = (&self.target.dir, self.target.path());
         let part = part_of(path).map_err(|error| failed(self.to, &error))?;
         let bytes = write_part(&mut file, dir, &part);
         let bytes = bytes.map_err(|error| failed(self.to, &error));
@@ -177,9 +167,9 @@ fn write_part(from: &mut File, dir: &Dir, part: &Path) -> std::io::Result<u64> {
 
 /// Whether two files hold the same.
 fn same(dir: &Dir, one: &Path, other: &Path) -> std::io::Result<bool> {
-    let (mut one, mut other) = (dir.open(one)?, dir.open(other)?);
-    let (about, beside) = (one.metadata()?, other.metadata()?);
-    if !beside.is_file() || about.len() != beside.len() {
+    let (mut one, about) = open_regular(dir, one)?;
+    let (mut other, beside) = open_regular(dir, other)?;
+    if about.len() != beside.len() {
         return Ok(false);
     }
     let (mut left, mut right) = (vec![0; CHUNK_BYTES], vec![0; CHUNK_BYTES]);
@@ -203,14 +193,16 @@ pub(crate) fn copy(roots: &Roots, arguments: &Value) -> Result<Value, Failure> {
 
 pub(crate) fn relocate(roots: &Roots, arguments: &Value) -> Result<Value, Failure> {
     let way = Way::read("move-file", roots, arguments)?;
-    let (dir, path) = &way.source;
+    let source = roots.target(way.from, false)?;
+    let source = source.ok_or_else(|| missing(way.from))?;
+    let (dir, path) = (&source.dir, source.path());
     // A link would move alone and lead elsewhere from there.
     let about = dir.symlink_metadata(path);
     let about = about.map_err(|error| failed(way.from, &error))?;
     if !about.is_file() {
-        return Err(refused(format!("{} is not a file", way.from)));
+        return Err(not_a_file(way.from));
     }
-    let (to, target) = (way.target.0, way.target.1.as_path());
+    let (to, target) = (&way.target.dir, way.target.path());
     let moved = match way.overwrite {
         true => dir.rename(path, to, target),
         false => dir.hard_link(path, to, target),
@@ -237,22 +229,25 @@ pub(crate) fn delete(roots: &Roots, arguments: &Value) -> Result<Value, Failure>
         let message = format!("{path} stays: confirm_delete is not true");
         return Err(Failure::new(FailureKind::Forbidden, message));
     }
-    let (dir, inside) = roots.place(path)?;
-    let deleted = match dir.symlink_metadata(&inside) {
-        Err(error) if error.kind() == ErrorKind::NotFound => false,
-        Err(error) => return Err(failed(path, &error)),
-        Ok(about) if about.is_dir() => {
-            return Err(bad(format!("delete-file: {path} is a directory")));
-        }
-        // A link goes, what it leads to stays.
-        Ok(_) => {
-            let gone = dir.remove_file(&inside);
-            gone.map_err(|error| failed(path, &error))?;
-            true
-        }
-    };
+    let target = roots.target(path, false)?;
+    let deleted = target.map_or(Ok(false), |target| remove(&target, path))?;
     Ok(Value::object([
         ("path", path.into()),
         ("deleted", deleted.into()),
     ]))
+}
+
+/// Deletes a file, and says whether there was one.
+fn remove(target: &Target, path: &str) -> Result<bool, Failure> {
+    match target.dir.symlink_metadata(target.path()) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(failed(path, &error)),
+        Ok(about) if about.is_dir() => Err(bad(format!("delete-file: {path} is a directory"))),
+        // A link goes, what it leads to stays.
+        Ok(_) => {
+            let gone = target.dir.remove_file(target.path());
+            gone.map_err(|error| failed(path, &error))?;
+            Ok(true)
+        }
+    }
 }

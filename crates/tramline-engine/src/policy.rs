@@ -46,6 +46,24 @@ impl Policy {
 }
 
 impl Engine {
+    /// Why a front end may not use a tool for itself, outside of runs and conversations; nothing
+    /// where it may. There is nobody whom it could ask, so asking counts as denying.
+    pub fn refuses_own_use(&self, tool: &ToolName) -> Option<String> {
+        let by_policy = match self.options().policy.verdict(tool) {
+            Verdict::Free => None,
+            Verdict::Deny(pattern) => Some(format!(
+                "policy denies {tool} (`{pattern}`); the operator sets it"
+            )),
+            Verdict::Ask(pattern) => Some(format!(
+                "policy asks a person before {tool} (`{pattern}`), and only a step of a run can ask"
+            )),
+        };
+        by_policy.or_else(|| {
+            let held = !self.is_free(tool);
+            held.then(|| format!("procedures are pinned here, so {tool} is called along them only"))
+        })
+    }
+
     /// Whether somebody is asked before this tool is called, or it is not called at all, as far as
     /// its server has said what it does.
     pub fn asks_before(&self, tool: &ToolName) -> bool {

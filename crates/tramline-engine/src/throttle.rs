@@ -9,6 +9,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
+use tramline_core::formats::yaml_graph::BUILTIN;
 use tramline_core::ids::ToolName;
 use tramline_core::question::FileChange;
 
@@ -89,6 +90,24 @@ impl Tools for Throttle {
 
     async fn preview(&self, name: &ToolName, arguments: &Value) -> Option<FileChange> {
         self.tools.preview(name, arguments).await
+    }
+
+    async fn document(&self, path: &str, patience: Duration) -> Result<String, Failure> {
+        // It is the same as reading the file, and counts as that.
+        let tool = ToolName::new(BUILTIN, "read-file");
+        if tokio::time::timeout(patience, self.turns(&tool))
+            .await
+            .is_err()
+        {
+            let message =
+                format!("{tool} did not get its turn in {patience:?}: its rate is limited");
+            return Err(Failure::new(FailureKind::Timeout, message));
+        }
+        self.tools.document(path, patience).await
+    }
+
+    fn unusable(&self, name: &ToolName) -> Option<String> {
+        self.tools.unusable(name)
     }
 
     fn exchange(&self, name: &ToolName, key: &str) -> Option<Exchange> {

@@ -4,7 +4,9 @@ use crate::seams::{Call, Exchange, Listed, Listing, Source, Tool, Tools};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 use tramline_core::failure::Failure;
+use tramline_core::formats::yaml_graph::BUILTIN;
 use tramline_core::ids::ToolName;
 use tramline_core::question::FileChange;
 use tramline_core::{Str, Value};
@@ -66,6 +68,11 @@ impl Tools for Toolbox {
 
     async fn preview(&self, name: &ToolName, arguments: &Value) -> Option<FileChange> {
         self.of(name).preview(name, arguments).await
+    }
+
+    async fn document(&self, path: &str, patience: Duration) -> Result<String, Failure> {
+        let tools = self.named.get(BUILTIN).unwrap_or(&self.rest);
+        tools.document(path, patience).await
     }
 
     fn unusable(&self, name: &ToolName) -> Option<String> {

@@ -65,9 +65,14 @@ pub type Redact = Arc<dyn Fn(&str) -> String + Send + Sync>;
 /// Takes what may not be seen out of what a server says of a tool.
 pub type RedactTool = Arc<dyn Fn(Tool) -> Option<Tool> + Send + Sync>;
 
+/// Says why a server may not be started or reached, if so.
+pub type Permit = Arc<dyn Fn(&ServerConfig) -> Result<(), String> + Send + Sync>;
+
 /// The bounds within which servers are kept.
 #[derive(Clone)]
 pub struct Options {
+    /// Asked before a server is started or reached, each time.
+    pub permit: Permit,
     /// Where `${VAR}` and the few inherited variables come from.
     pub lookup: Lookup,
     /// Takes secrets out of what servers write beside their answers, before any of it is cut.
@@ -100,6 +105,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
+            permit: Arc::new(|_| Ok(())),
             lookup: Arc::new(|name| std::env::var(name).ok()),
             redact: Arc::new(str::to_owned),
             redact_tool: Arc::new(Some),
@@ -217,6 +223,15 @@ impl Servers {
     pub async fn list_of(&self, server: &str) -> Option<Result<Vec<Arc<Tool>>, Failure>> {
         let found = self.read().get(server).cloned()?;
         Some(found.listed().await.map(|tools| tools.to_vec()))
+    }
+
+    /// How all servers are configured now.
+    pub fn configs(&self) -> Vec<ServerConfig> {
+        let servers = self.read();
+        servers
+            .values()
+            .map(|server| server.config().clone())
+            .collect()
     }
 
     /// The names of all servers.

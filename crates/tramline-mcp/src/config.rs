@@ -43,6 +43,20 @@ pub struct ServerConfig {
 impl ServerConfig {
     /// The settings that it names.
     pub fn settings(&self) -> Vec<Str> {
+        let named = self.references().into_iter();
+        let settings = named.filter_map(|name| name.strip_prefix(SETTING).map(Str::from));
+        settings.collect()
+    }
+
+    /// The variables of our environment that it names.
+    pub fn variables(&self) -> Vec<Str> {
+        let named = self.references().into_iter();
+        let variables = named.filter(|name| !name.starts_with(SETTING));
+        variables.map(Str::from).collect()
+    }
+
+    /// Everything that stands in `${…}`.
+    fn references(&self) -> std::collections::BTreeSet<String> {
         let texts: Vec<&str> = match &self.reach {
             Reach::Stdio {
                 command,
@@ -65,15 +79,13 @@ impl ServerConfig {
         let named = std::cell::RefCell::new(std::collections::BTreeSet::new());
         for text in texts {
             let noted = |name: &str| {
-                named
-                    .borrow_mut()
-                    .extend(name.strip_prefix(SETTING).map(Str::from));
+                named.borrow_mut().insert(name.to_owned());
                 Some(String::new())
             };
             // Every name has a value here, so nothing is unset.
             let _ = expand(text, &noted);
         }
-        named.into_inner().into_iter().collect()
+        named.into_inner()
     }
 }
 

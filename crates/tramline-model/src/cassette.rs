@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, VecDeque};
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tramline_core::failure::{Failure, FailureKind};
@@ -77,7 +77,8 @@ pub struct Recorder {
 impl Recorder {
     /// Records what `model` says at the end of a file, which is made if it is not there.
     pub fn new(model: Arc<dyn Model>, path: &Path, redact: Redact) -> Result<Self, String> {
-        let opened = OpenOptions::new().create(true).append(true).open(path);
+        let opened =
+            is_no_pipe(path).and_then(|()| OpenOptions::new().create(true).append(true).open(path));
         let file =
             opened.map_err(|error| format!("cannot record to {}: {error}", path.display()))?;
         Ok(Self {
@@ -123,6 +124,17 @@ impl Model for Recorder {
     }
 }
 
+/// Refuses what is there and no regular file: whoever opens a pipe waits for its other end.
+fn is_no_pipe(path: &Path) -> std::io::Result<()> {
+    match std::fs::metadata(path) {
+        Ok(about) if !about.is_file() => {
+            let says = "it is no regular file";
+            Err(std::io::Error::new(ErrorKind::InvalidInput, says))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A cassette that answers in a model's place.
 pub struct Replayer {
     path: PathBuf,
@@ -134,12 +146,10 @@ impl Replayer {
     /// Reads a cassette. Prompts are found by what is left of them without secrets.
     pub fn open(path: &Path, redact: Redact) -> Result<Self, String> {
         let wrong = |says: String| format!("{}: {says}", path.display());
-        let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
-        let size = file
-            .metadata()
-            .map_err(|error| wrong(error.to_string()))?
-            .len();
-        if size > CASSETTE_BYTES_MAX {
+        let opened = is_no_pipe(path).and_then(|()| File::open(path));
+        let opened = opened.and_then(|file| Ok((file.metadata()?, file)));
+        let (about, file) = opened.map_err(|error| wrong(error.to_string()))?;
+        if about.len() > CASSETTE_BYTES_MAX {
             return Err(wrong(format!(
                 "a cassette may have {CASSETTE_BYTES_MAX} bytes"
             )));

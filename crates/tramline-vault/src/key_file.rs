@@ -19,6 +19,11 @@ pub(crate) struct KeyFile(pub(crate) PathBuf);
 
 type Key = Zeroizing<[u8; KEY_BYTES]>;
 
+/// A key as its file writes it.
+pub(crate) fn hex(key: &Key) -> String {
+    key.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 impl KeyFile {
     /// The key, if the file is there.
     pub(crate) fn read(&self) -> Result<Option<Key>, SealFault> {
@@ -64,8 +69,7 @@ impl KeyFile {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let made = options.open(&draft).and_then(|mut file| {
-            let hex: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
-            let text = Zeroizing::new(format!("{HEAD}{}\n", Zeroizing::new(hex).as_str()));
+            let text = Zeroizing::new(format!("{HEAD}{}\n", Zeroizing::new(hex(key)).as_str()));
             file.write_all(text.as_bytes())?;
             file.sync_all()
         });

@@ -1,6 +1,6 @@
 //! Sealing with XChaCha20-Poly1305: a nonce drawn for each text, the name bound to it.
 
-use crate::key_file::{KEY_BYTES, KeyFile};
+use crate::key_file::{KEY_BYTES, KeyFile, hex};
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
 use std::path::PathBuf;
@@ -29,6 +29,15 @@ impl Vault {
     /// A vault whose key is gone with the process.
     pub fn in_memory() -> Result<Self, SealFault> {
         Ok(Self(Source::Process(draw()?)))
+    }
+
+    /// The key as its file writes it, so that it can be hidden; nothing where there is none yet.
+    pub fn hex(&self) -> Option<Zeroizing<String>> {
+        let key = match &self.0 {
+            Source::Process(_) => return None,
+            Source::File(file) => file.read().ok()??,
+        };
+        Some(Zeroizing::new(hex(&key)))
     }
 
     /// The cipher; a key is made only where something is to be sealed and none is there.

@@ -12,7 +12,7 @@ const DOCUMENT: &str = "examples/graphs/approval.yaml";
 
 /// Begins a run that has to be agreed to. It pauses, and this program could end here.
 pub(crate) async fn ask(data: &Path) -> Result<RunId, Error> {
-    let tramline = Tramline::open(Config::at(data).root(data))?;
+    let tramline = Tramline::open(Config::at(data.join("runs")).root(data))?;
     tramline.load_file(DOCUMENT)?;
     let input = json!({ "path": data.join("note.txt"), "text": "Leave at nine." });
     let ended = tramline.run("write_note", input).await?;
@@ -25,7 +25,7 @@ pub(crate) async fn ask(data: &Path) -> Result<RunId, Error> {
 
 /// Another day, another process: finds the run, answers, and sees it through.
 pub(crate) async fn agree(data: &Path, run: &RunId) -> Result<Value, Error> {
-    let tramline = Tramline::open(Config::at(data).root(data).name("night shift"))?;
+    let tramline = Tramline::open(Config::at(data.join("runs")).root(data).name("night shift"))?;
     tramline.load_file(DOCUMENT)?;
     let run = tramline.get(run).await?;
     for question in run.wait().await?.questions() {

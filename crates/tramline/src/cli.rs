@@ -45,6 +45,7 @@ mod settings;
 mod sop;
 mod studio;
 mod trace;
+mod trust;
 
 /// Puts AI agents on tracks: workflows of MCP tools that run, pause, survive a crash and can be
 /// read afterwards.
@@ -89,7 +90,8 @@ struct Reach {
     /// More MCP servers, as a client's usual JSON
     #[arg(long, value_name = "FILE")]
     mcp_config: Option<PathBuf>,
-    /// A directory in which files may be read and written [default: the working directory]
+    /// A directory in which files may be read and written [default: the working directory; none for
+    /// servers to which agents bring documents]
     #[arg(long = "root", value_name = "DIR")]
     roots: Vec<PathBuf>,
     /// A host that `http` may call: api.example.com, *.example.com, localhost:8080
@@ -144,6 +146,8 @@ enum Verb {
     Explain(explain::Explain),
     /// Print a completion script for a shell
     Completions(completions::Completions),
+    /// Show what documents start, and allow it for commands that only look
+    Trust(trust::Trust),
     /// Look whether everything that is needed is there
     Doctor(doctor::Doctor),
 }
@@ -169,7 +173,11 @@ impl Verb {
             | Self::Settings(_)
             | Self::Eval(_)
             | Self::Doctor(_) => Some(Manner::AtOnce),
-            Self::Graph(_) | Self::Convert(_) | Self::Explain(_) | Self::Completions(_) => None,
+            Self::Graph(_)
+            | Self::Convert(_)
+            | Self::Explain(_)
+            | Self::Trust(_)
+            | Self::Completions(_) => None,
         }
     }
 }
@@ -259,16 +267,25 @@ impl From<crate::wire::Trouble> for Stopped {
 }
 
 impl Common {
+    /// The configuration; where no root is named, it is the working directory.
     fn config(&self, reach: &Reach) -> Result<Config, Stopped> {
+        let mut config = self.config_as_named(reach)?;
+        if config.roots.is_empty() {
+            config.roots.push(PathBuf::from("."));
+        }
+        Ok(config)
+    }
+
+    /// The configuration with no roots but those that are named.
+    fn config_as_named(&self, reach: &Reach) -> Result<Config, Stopped> {
         let file = match &reach.config {
             None => File::default(),
             Some(path) => documents::read_config(path, self.json)?,
         };
         // A flag says it instead of the file, not beside it.
-        let or = |flags: &[PathBuf], file: Vec<PathBuf>| match (flags, file.is_empty()) {
-            ([], true) => vec![PathBuf::from(".")],
-            ([], false) => file,
-            (flags, _) => flags.to_vec(),
+        let or = |flags: &[PathBuf], file: Vec<PathBuf>| match flags {
+            [] => file,
+            flags => flags.to_vec(),
         };
         let hosts = match reach.hosts.is_empty() {
             true => file.hosts,
@@ -277,6 +294,7 @@ impl Common {
         Ok(Config {
             data_dir: Some(self.data_dir.clone().unwrap_or_else(default_data_dir)),
             roots: or(&reach.roots, file.roots),
+            documents_dir: Some(PathBuf::from(".")),
             hosts,
             shell: reach.allow_shell || file.shell,
             embedder: file.embedder,
@@ -373,6 +391,7 @@ fn perform(common: Common, verb: Verb) -> Done {
         Verb::Eval(verb) => on_one_thread(eval::main(common, verb)),
         Verb::Explain(verb) => explain::main(&verb, json),
         Verb::Completions(verb) => completions::main(&verb),
+        Verb::Trust(verb) => trust::main(&common, &verb),
         Verb::Doctor(verb) => on_one_thread(doctor::main(common, verb)),
     }
 }

@@ -1,11 +1,12 @@
 //! Where things are and what may be touched: flags, environment, defaults.
 
 use crate::library::Tool;
+use crate::trust::StartGate;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_builtin::HostPattern;
+use tramline_builtin::{HostPattern, ProtectedPath, regular_file};
 use tramline_core::authority::AgentAnswers;
 use tramline_core::journal::Budget;
 use tramline_core::next::Ceilings;
@@ -37,6 +38,12 @@ pub struct Config {
     pub data_dir: Option<PathBuf>,
     /// The directories in which files may be touched.
     pub roots: Vec<PathBuf>,
+    /// Where documents that agents name by path are read, if there is no root.
+    pub documents_dir: Option<PathBuf>,
+    /// What file tools leave alone beside the data directory, the key and the configuration.
+    pub protected: Vec<ProtectedPath>,
+    /// Which servers may be started.
+    pub gate: StartGate,
     /// The hosts that `http` may call.
     pub hosts: Vec<HostPattern>,
     /// Whether `shell` may run commands.
@@ -280,12 +287,24 @@ pub fn default_data_dir() -> PathBuf {
         .unwrap_or_else(|| PathBuf::from(".tramline"))
 }
 
-/// Reads a file that must not be larger than a document can sensibly be.
+/// Reads a file that the user names, which must not be larger than such a file can sensibly be.
 pub fn read_bounded(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
+    let opened = std::fs::File::open(path).and_then(|file| Ok((file.metadata()?, file)));
+    let (about, file) = opened.map_err(|error| cannot_read(path, &error))?;
+    read_opened(path, file, &about, bytes_max)
+}
+
+fn cannot_read(path: &Path, error: &std::io::Error) -> String {
+    format!("{} cannot be read: {error}", path.display())
+}
+
+fn read_opened(
+    path: &Path,
+    file: std::fs::File,
+    about: &std::fs::Metadata,
+    bytes_max: u64,
+) -> Result<Vec<u8>, String> {
     use std::io::Read as _;
-    let cannot = |error: std::io::Error| format!("{} cannot be read: {error}", path.display());
-    let file = std::fs::File::open(path).map_err(cannot)?;
-    let about = file.metadata().map_err(cannot)?;
     if about.is_dir() {
         return Err(format!("{} is a directory; name a file", path.display()));
     }
@@ -294,7 +313,7 @@ pub fn read_bounded(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::with_capacity(expected + 1);
     file.take(bytes_max + 1)
         .read_to_end(&mut bytes)
-        .map_err(cannot)?;
+        .map_err(|error| cannot_read(path, &error))?;
     if bytes.len() as u64 > bytes_max {
         return Err(format!(
             "{} holds more than {bytes_max} bytes",
@@ -304,9 +323,12 @@ pub fn read_bounded(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Reads a document's bytes.
+/// Reads a document's bytes. Documents name others by path, so only a regular file is one: nobody
+/// waits for a pipe.
 pub fn read_document(path: &Path) -> Result<Vec<u8>, String> {
-    read_bounded(path, DOCUMENT_BYTES_MAX)
+    let opened = regular_file::open(path);
+    let (file, about) = opened.map_err(|error| cannot_read(path, &error))?;
+    read_opened(path, file, &about, DOCUMENT_BYTES_MAX)
 }
 
 /// Reads the clients' usual JSON.

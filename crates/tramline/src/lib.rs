@@ -41,6 +41,8 @@ pub mod companions;
 pub mod config;
 mod disk;
 pub mod library;
+mod protect;
+pub mod trust;
 pub mod wire;
 
 pub use config::Config;

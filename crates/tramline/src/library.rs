@@ -5,6 +5,7 @@
 
 use crate::companions;
 use crate::config::{Config, read_document};
+use crate::protect;
 use crate::wire::{self, House, Origin};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -140,6 +141,10 @@ impl Tramline {
         }
         let servers = wire::servers(&self.0.config, reads())?;
         wire::tell_users(&self.0.house.settings, &servers)?;
+        let mut config = self.0.config.clone();
+        let files = all.iter().filter_map(Document::path);
+        config.protected.extend(files.map(protect::document));
+        wire::protect(&self.0.house.builtin, &config, reads(), &servers);
         self.0.house.servers.replace(servers);
         let graphs = all.iter().flat_map(Document::callables);
         let callables = graphs.map(|(graph, origin)| Callable { graph, origin });

@@ -2,6 +2,7 @@
 
 use crate::config::{self, Config};
 use crate::library::OwnTools;
+use crate::protect;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -161,6 +162,16 @@ fn embedder(config: &Config) -> Result<Option<Arc<dyn Embedder>>, Trouble> {
         .map_err(|unreadable| Trouble::Config(unreadable.to_string()))
 }
 
+/// What file tools leave alone with these documents and servers.
+pub(crate) fn protect<'d>(
+    builtin: &Builtin,
+    config: &Config,
+    documents: impl IntoIterator<Item = &'d Document>,
+    servers: &[ServerConfig],
+) {
+    builtin.protect(&protect::paths(config, documents, servers));
+}
+
 /// Says which servers name which settings, for whoever looks at a setting, and hides what opens them.
 pub fn tell_users(settings: &Settings, servers: &[ServerConfig]) -> Result<(), Trouble> {
     let named = servers.iter().flat_map(|server| {
@@ -207,8 +218,15 @@ fn settings(config: &Config, store: Arc<dyn Store>) -> Result<Settings, Trouble>
     let text = |text: std::ffi::OsString| text.into_string().ok();
     let variables = std::env::vars_os();
     let variables = variables.filter_map(|(name, value)| Some((text(name)?, text(value)?)));
-    Settings::new(store, Arc::new(vault), variables)
-        .map_err(|fault| Trouble::Config(fault.to_string()))
+    let key = vault.hex();
+    let wrong = |fault: &dyn std::fmt::Display| Trouble::Config(fault.to_string());
+    let settings = Settings::new(store, Arc::new(vault), variables).map_err(|it| wrong(&it))?;
+    if let Some(key) = key {
+        settings
+            .also_hide(KEY_FILE, &key)
+            .map_err(|it| wrong(&it))?;
+    }
+    Ok(settings)
 }
 
 /// The settings for whoever only looks: where nothing was ever kept, nothing is made.
@@ -236,8 +254,10 @@ fn equip_telling<'d>(
     settings: Settings,
     telling: &Telling,
 ) -> Result<Equipment, Trouble> {
-    let servers = servers(config, documents)?;
+    let documents: Vec<_> = documents.into_iter().collect();
+    let servers = servers(config, documents.iter().copied())?;
     tell_users(&settings, &servers)?;
+    let gate = config.gate.clone();
     let lookup = settings.clone();
     let options = client::Options {
         lookup: Arc::new(move |name| match name.strip_prefix("settings.") {
@@ -252,11 +272,14 @@ fn equip_telling<'d>(
             let settings = settings.clone();
             Arc::new(move |tool| settings.redact_tool(tool))
         },
+        permit: Arc::new(move |server| gate.check(server)),
         exchanges: config.exchanges,
         ..client::Options::default()
     };
     let allowed = Allowed {
         roots: config.roots.clone(),
+        documents: config.documents_dir.clone(),
+        protected: protect::paths(config, documents, &servers),
         hosts: config.hosts.clone(),
         shell: config.shell,
     };

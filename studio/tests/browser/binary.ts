@@ -41,7 +41,7 @@ export async function studio(documents: string[], token?: string): Promise<Studi
     return basename(path);
   });
   mkdirSync(join(folder, "data"));
-  const child = spawn(BINARY, ["--data-dir", join(folder, "data"), "--json", "studio", "--no-open", ...copies], {
+  const child = spawn(BINARY, ["--data-dir", join(folder, "data"), "--json", "studio", "--no-open", "--trust", ...copies], {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, RUST_BACKTRACE: "0", UNRULY, ...(token ? { TRAMLINE_TOKEN: token } : {}) },

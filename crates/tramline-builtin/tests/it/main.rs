@@ -8,9 +8,11 @@
 
 mod llm;
 mod preview;
+mod protected;
 mod redirects;
 mod relocate;
 mod shell;
+mod special;
 
 use std::io::Write as _;
 use std::path::Path;

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-use tramline_core::failure::Failure;
+use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
 use tramline_core::question::FileChange;
 use tramline_core::upstream::Upstream;
@@ -50,6 +50,27 @@ pub trait Tools: Send + Sync + 'static {
     async fn preview(&self, name: &ToolName, arguments: &Value) -> Option<FileChange> {
         let _ = (name, arguments);
         None
+    }
+
+    /// The text of a document that an agent named by its path. Front ends ask the policy about
+    /// `builtin:read-file` first, since this is the same by another way.
+    async fn document(&self, path: &str, patience: Duration) -> Result<String, Failure> {
+        let call = Call {
+            tool: ToolName::new("builtin", "read-file"),
+            arguments: Value::object([("path", path.into())]),
+            key: "document".into(),
+            timeout: patience,
+            cancel: CancellationToken::new(),
+            progress: None,
+            upstream: None,
+        };
+        let read = self.call(call).await?;
+        let part = |key: &str| read.get(key).and_then(Value::as_str).unwrap_or_default();
+        if part("encoding") == "base64" {
+            let message = format!("{path} is not text");
+            return Err(Failure::new(FailureKind::Tool, message));
+        }
+        Ok(part("content").to_owned())
     }
 
     /// What went over the wire for the call with this key, as far as that is still known. Nothing

@@ -5,6 +5,7 @@ use crate::seams::{Call, Exchange, Listed, Listing, Source, Tool, Tools};
 use async_trait::async_trait;
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
 use tramline_core::question::FileChange;
@@ -106,6 +107,14 @@ impl Tools for Discreet {
         }
         change.path = redact(&change.path);
         Some(change)
+    }
+
+    async fn document(&self, path: &str, patience: Duration) -> Result<String, Failure> {
+        self.ready().await?;
+        match self.tools.document(path, patience).await {
+            Ok(text) => Ok(self.settings.redact_text(&text).into_owned()),
+            Err(failure) => Err(self.settings.redact_failure(failure)),
+        }
     }
 
     fn unusable(&self, name: &ToolName) -> Option<String> {

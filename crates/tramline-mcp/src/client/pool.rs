@@ -320,6 +320,10 @@ impl Server {
         if self.config.disabled {
             return Step::Fail(self.down("is disabled in the configuration"));
         }
+        if let Err(why) = (self.options.permit)(&self.config) {
+            let message = format!("server `{}` {why}", self.name());
+            return Step::Fail(Failure::new(FailureKind::Forbidden, message));
+        }
         let mut step = Step::Wait;
         self.phase.send_if_modified(|phase| {
             let now = Instant::now();

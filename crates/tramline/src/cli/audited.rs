@@ -33,6 +33,7 @@ pub(super) fn command(verb: &Verb) -> Option<Command> {
         Verb::Library(verb) => verb.command(),
         Verb::Learn(verb) => verb.command(),
         Verb::Settings(verb) => verb.command(),
+        Verb::Trust(verb) => verb.command(),
         Verb::Run(_)
         | Verb::Loop(_)
         | Verb::Debug(_)

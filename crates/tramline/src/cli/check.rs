@@ -1,11 +1,14 @@
 //! `tramline check`: every flaw of every document, at its place.
 
 use super::documents::Flawed;
+use super::trust::{self, Trusting};
 use super::{Common, Done, Exit, Reach, documents, frames, output, probe, sop};
 use crate::config::Config;
 use crate::wire;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tramline_core::Str;
+use tramline_core::failure::FailureKind;
 use tramline_core::flaw::Severity;
 use tramline_core::formats::Elsewhere;
 use tramline_core::formats::yaml_graph::Document;
@@ -23,6 +26,8 @@ pub(super) struct Check {
     #[arg(long)]
     offline: bool,
     #[command(flatten)]
+    trusting: Trusting,
+    #[command(flatten)]
     reach: Reach,
 }
 
@@ -31,11 +36,20 @@ pub(super) struct Check {
 struct Found {
     flawed: Vec<Flawed>,
     /// What kept servers from being asked.
-    unasked: Vec<(&'static str, String)>,
+    unasked: Vec<Unasked>,
+}
+
+/// A server that was not asked for its tools.
+struct Unasked {
+    code: &'static str,
+    server: Str,
+    says: String,
+    /// The command that allows it to be asked, where that is what is missing.
+    allow: Option<String>,
 }
 
 pub(super) async fn main(common: Common, verb: Check) -> Done {
-    let config = common.config(&verb.reach)?;
+    let mut config = common.config(&verb.reach)?;
     let elsewhere = documents::elsewhere(&config)?;
     let mut found = Found::default();
     let mut sound = Vec::new();
@@ -46,7 +60,7 @@ pub(super) async fn main(common: Common, verb: Check) -> Done {
         }
         match documents::read(path, Elsewhere::Configured(&elsewhere)) {
             Ok((read, warned)) => {
-                sound.push((found.flawed.len(), read.document));
+                sound.push((found.flawed.len(), path.as_path(), read.document));
                 found.flawed.push(warned);
             }
             Err(Ok(flawed)) => found.flawed.push(flawed),
@@ -54,7 +68,9 @@ pub(super) async fn main(common: Common, verb: Check) -> Done {
         }
     }
     if !verb.offline {
-        ask(&config, &sound, &mut found).await?;
+        let read = sound.iter().map(|(_, path, document)| (*path, document));
+        trust::look(&mut config, read, &verb.files, verb.trusting)?;
+        ask(&config, &sound, &verb.files, &mut found).await?;
     }
     Ok(found.show(common.json))
 }
@@ -62,20 +78,26 @@ pub(super) async fn main(common: Common, verb: Check) -> Done {
 /// Adds the flaws that only the servers can tell of.
 async fn ask(
     config: &Config,
-    sound: &[(usize, Document)],
+    sound: &[(usize, &Path, Document)],
+    files: &[PathBuf],
     found: &mut Found,
 ) -> Result<(), wire::Trouble> {
-    let documents = || sound.iter().map(|(_, document)| document);
+    let documents = || sound.iter().map(|(_, _, document)| document);
     let settings = wire::settings_to_look(config)?;
     let equipment = wire::equip(config, documents(), settings)?;
     let saved = wire::saved(config).await;
     let answers = probe::ask(&equipment, documents(), saved, ASK_MAX).await;
-    for (at, document) in sound {
+    for (at, _, document) in sound {
         found.flawed[*at].flaws.extend(answers.flaws(document));
     }
     for (server, failure) in answers.silent() {
         let says = format!("`{server}` could not be asked for its tools: {failure}");
-        found.unasked.push((failure.kind.code(), says));
+        found.unasked.push(Unasked {
+            code: failure.kind.code(),
+            server: server.clone(),
+            says,
+            allow: (failure.kind == FailureKind::Forbidden).then(|| trust::allowing(config, files)),
+        });
     }
     equipment.servers.shutdown().await;
     Ok(())
@@ -89,13 +111,22 @@ impl Found {
         let warnings = flaws().count() - errors + self.unasked.len();
         if json {
             let mut all: Vec<_> = self.flawed.iter().flat_map(documents::as_json).collect();
-            all.extend(self.unasked.iter().map(|(code, says)| {
-                serde_json::json!({ "code": code, "severity": "warning", "message": says })
+            all.extend(self.unasked.iter().map(|it| {
+                let mut told = serde_json::json!({
+                    "code": it.code,
+                    "severity": "warning",
+                    "server": it.server,
+                    "message": it.says,
+                });
+                if let Some(allow) = &it.allow {
+                    told["allow"] = allow.as_str().into();
+                }
+                told
             }));
             output::line(&all);
         } else {
             self.flawed.iter().for_each(frames::show);
-            for (code, says) in &self.unasked {
+            for Unasked { code, says, .. } in &self.unasked {
                 output::say(&format!("warning[{code}]: {says}"));
             }
             output::say(&summary(self.flawed.len(), errors, warnings));

@@ -1,5 +1,6 @@
 //! `tramline doctor`: is everything there, and does every server answer?
 
+use super::trust::{self, Trusting};
 use super::{Common, Done, Exit, Reach, documents, output};
 use crate::config::default_data_dir;
 use crate::wire;
@@ -16,6 +17,8 @@ pub(super) struct Doctor {
     #[arg(long)]
     deep: bool,
     #[command(flatten)]
+    trusting: Trusting,
+    #[command(flatten)]
     reach: Reach,
 }
 
@@ -28,7 +31,7 @@ struct Finding {
 mod deep;
 
 pub(super) async fn main(common: Common, verb: Doctor) -> Done {
-    let config = common.config(&verb.reach)?;
+    let mut config = common.config(&verb.reach)?;
     let mut findings = Vec::new();
     let mut find = |sound: bool, what: &str, says: String| {
         findings.push(Finding {
@@ -49,6 +52,8 @@ pub(super) async fn main(common: Common, verb: Doctor) -> Done {
         );
         read.push(document);
     }
+    let named = verb.files.iter().map(PathBuf::as_path).zip(&read);
+    trust::look(&mut config, named, &verb.files, verb.trusting)?;
     let dir = common.data_dir.clone().unwrap_or_else(default_data_dir);
     match wire::open(&config, &read) {
         Ok(house) => {

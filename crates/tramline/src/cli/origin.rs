@@ -1,7 +1,8 @@
 //! A run's surroundings, found again: its document, its servers, what it may touch.
 
-use super::{Common, Reach, Stopped, documents, runs};
+use super::{Common, Reach, Stopped, documents, runs, trust};
 use crate::config::Config;
+use crate::protect;
 use crate::wire::{self, House, Origin};
 use std::path::PathBuf;
 use tramline_core::Value;
@@ -39,12 +40,16 @@ impl Again {
 /// The engine with a run's servers behind it, and the run. No server is started yet.
 pub(super) async fn reopen(common: &Common, again: &Again) -> Result<(House, Loaded), Stopped> {
     let loaded = runs::open(common)?.engine.load(&again.run).await?;
-    let (config, files) = surroundings(common, again, &loaded.run.started.origin)?;
+    let (mut config, files) = surroundings(common, again, &loaded.run.started.origin)?;
+    let documents = files.iter().map(|path| protect::document(path));
+    config.protected.extend(documents);
     let elsewhere = documents::elsewhere(&config)?;
     let read = files
         .iter()
         .map(|path| documents::read_to_use(path, &elsewhere, common.json || again.quiet))
         .collect::<Result<Vec<_>, _>>()?;
+    let named = files.iter().map(PathBuf::as_path).zip(&read);
+    trust::by_word(&config, named, common.json || again.quiet)?;
     Ok((wire::open(&config, &read)?, loaded))
 }
 

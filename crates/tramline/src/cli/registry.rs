@@ -1,7 +1,9 @@
 //! `tramline registry`: everything that can be called, listed, searched, described and tried.
 
 use super::output;
+use super::trust::{self, Trusting};
 use super::{Common, Done, Exit, Reach, Stopped, documents, input};
+use crate::protect;
 use crate::wire::{self, House, Origin};
 use clap::Subcommand;
 use serde_json::{Value as Json, json};
@@ -26,6 +28,8 @@ struct Around {
     /// A document whose servers and workflows are listed too
     #[arg(long = "file", value_name = "FILE")]
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    trusting: Trusting,
     #[command(flatten)]
     reach: Reach,
 }
@@ -71,11 +75,25 @@ pub(super) async fn main(common: Common, verb: Registry) -> Done {
         | RegistryVerb::Show { around, .. }
         | RegistryVerb::Run { around, .. } => around,
     };
-    let config = common.config(&around.reach)?;
+    let mut config = common.config(&around.reach)?;
     let elsewhere = documents::elsewhere(&config)?;
     let read = |path: &PathBuf| documents::read_to_use(path, &elsewhere, common.json);
     let read = around.files.iter().map(read);
-    let house = wire::open(&config, &read.collect::<Result<Vec<_>, _>>()?)?;
+    let read = read.collect::<Result<Vec<_>, _>>()?;
+    let named = around.files.iter().map(PathBuf::as_path).zip(&read);
+    let documents = around.files.iter().map(|path| protect::document(path));
+    config.protected.extend(documents);
+    match &verb.verb {
+        // A call of a tool is the user's word to start its server.
+        RegistryVerb::Run { .. } => trust::by_word(&config, named, common.json)?,
+        RegistryVerb::List(_)
+        | RegistryVerb::Refresh(_)
+        | RegistryVerb::Search { .. }
+        | RegistryVerb::Show { .. } => {
+            trust::look(&mut config, named, &around.files, around.trusting)?;
+        }
+    }
+    let house = wire::open(&config, &read)?;
     let done = match &verb.verb {
         RegistryVerb::List(_) => list(&common, &house, false).await,
         RegistryVerb::Refresh(_) => list(&common, &house, true).await,

@@ -1,7 +1,8 @@
 //! `tramline run`: one tool of a document, live progress beside it, its result on standard output.
 
 use super::progress::Progress;
-use super::{Common, Done, Exit, Reach, Stopped, documents, ending, input, output, prompt};
+use super::{Common, Done, Exit, Reach, Stopped, documents, ending, input, output, prompt, trust};
+use crate::protect;
 use crate::wire::{self, House, Origin};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -92,14 +93,17 @@ pub(super) fn prepare(
     wanted: Wanted<'_>,
     quiet: bool,
 ) -> Result<(House, Start), Stopped> {
-    let config = common.config(wanted.reach)?;
+    let mut config = common.config(wanted.reach)?;
+    config.protected.push(protect::document(wanted.file));
     let elsewhere = documents::elsewhere(&config)?;
-    let document = documents::read_to_use(wanted.file, &elsewhere, common.json || quiet)?;
+    let quiet = common.json || quiet;
+    let document = documents::read_to_use(wanted.file, &elsewhere, quiet)?;
     let (graph, pairs) = choose(&document, wanted.words)?;
     let whole = wanted
         .input
         .map_or(Ok(Value::object::<&str>([])), input::whole)?;
     let input = input::pairs(whole, pairs, graph.workflow.input_schema.as_ref())?;
+    trust::by_word(&config, [(wanted.file, &document)], quiet)?;
     let house = wire::open(&config, std::slice::from_ref(&document))?;
     let mut start = Start::new(graph, input);
     start.session = wanted.session.map(Into::into);

@@ -1,5 +1,6 @@
 //! `tramline serve`: graphs as MCP tools, over standard input and output or HTTP.
 
+use super::trust::Trusting;
 use super::{Common, Done, Exit, Reach, Stopped, documents, ending, output};
 use crate::config::Config;
 use crate::disk::Disk;
@@ -18,6 +19,7 @@ use tramline_engine::{Engine, Pattern, Retention, Settings};
 use tramline_mcp::server::{Beside, Conduct, Http, Server, Toolset};
 
 mod callers;
+mod files;
 mod pinned;
 mod readings;
 mod reload;
@@ -36,8 +38,13 @@ const EXCHANGES_MAX: usize = 256;
 /// The door of commands that no front end notes here, in the audit.
 const AGENTS: &str = "mcp";
 
-/// Tells where the studio is, once that is known.
-pub(super) type Opened = Box<dyn FnOnce(&Place)>;
+/// A studio that somebody opens on documents.
+pub(super) struct Opened {
+    /// Tells where it is, once that is known.
+    pub(super) tell: Box<dyn FnOnce(&Place)>,
+    /// Whether what the documents start is trusted by opening them.
+    pub(super) trusting: Trusting,
+}
 
 /// Where the studio is.
 pub(super) struct Place {
@@ -88,6 +95,9 @@ pub(super) struct Serve {
     /// Keep serving what the files said at start, whatever becomes of them
     #[arg(long)]
     pub(super) no_reload: bool,
+    /// Let an edit of the files add servers and change what is started
+    #[arg(long, conflicts_with = "no_reload")]
+    pub(super) reload_servers: bool,
     /// Serve metrics at /metrics, as Prometheus reads them
     #[arg(long, requires = "http")]
     pub(super) metrics: bool,
@@ -101,7 +111,7 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
 
 /// Serves; with the studio opened on the documents if there is somebody to tell where it is.
 pub(super) async fn serving(common: Common, verb: Serve, opened: Option<Opened>) -> Done {
-    let mut config = common.config(&verb.reach)?;
+    let mut config = files::config(&common, &verb)?;
     // What no front end notes comes from agents whose call has gone.
     config.door = Some(AGENTS);
     config.telemetry.prometheus |= verb.metrics;
@@ -109,7 +119,8 @@ pub(super) async fn serving(common: Common, verb: Serve, opened: Option<Opened>)
     let http = callers(&verb, opened.is_some())?;
     config.exchanges = if http.is_some() { EXCHANGES_MAX } else { 0 };
     let opening = Opening::begin(&config);
-    let prints = (!verb.no_reload).then(|| reload::prints(&verb.files, &config));
+    let drafts = opened.is_some();
+    let prints = (!verb.no_reload).then(|| reload::prints(&verb.files, &config, drafts));
     let read = match &opened {
         // What is edited may have flaws.
         Some(_) => Readings::usable(&verb.files, &config),
@@ -119,6 +130,8 @@ pub(super) async fn serving(common: Common, verb: Serve, opened: Option<Opened>)
         unusable.show();
         Stopped::bad(unusable.message())
     })?;
+    let trusting = opened.as_ref().map(|opened| opened.trusting);
+    files::gate(&mut config, &readings, &verb, trusting)?;
     let house = wire::open_over(&config, readings.documents(), opening)?;
     if let Some(data_dir) = &config.data_dir {
         warn_if_shared(data_dir, "the data directory");
@@ -146,6 +159,9 @@ pub(super) async fn serving(common: Common, verb: Serve, opened: Option<Opened>)
         house.engine.serve_agents();
     }
     let watched = pinned::pin(&server, &verb, &config).await?;
+    config.protected.extend(watched.protected());
+    let servers = house.servers.configs();
+    wire::protect(&house.builtin, &config, readings.documents(), &servers);
     let mut origins: Vec<_> = verb
         .files
         .iter()
@@ -178,7 +194,7 @@ pub(super) async fn serving(common: Common, verb: Serve, opened: Option<Opened>)
         shelf: house.shelf.clone(),
         server: server.clone(),
         shown,
-        drafts: opened.is_some(),
+        drafts,
     };
     let attending = stage.attend(readings, prints);
     tokio::spawn(stop.clone().run_until_cancelled_owned(attending));
@@ -285,7 +301,7 @@ async fn serve(
     let own = key.map_or_else(|| url.clone(), |key| format!("{url}#token={key}"));
     let place = Place { url, own };
     match opened {
-        Some(opened) => opened(&place),
+        Some(opened) => (opened.tell)(&place),
         None => {
             output::say(&format!("serving at http://{address}/mcp"));
             output::say(&format!("the studio is at {}", place.own));

@@ -1,6 +1,7 @@
 //! `tramline studio`: documents, runs and questions in a browser, served by this process alone.
 
-use super::serve::{self, Place, Serve};
+use super::serve::{self, Opened, Place, Serve};
+use super::trust::Trusting;
 use super::{Common, Done, Reach, output};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -31,6 +32,8 @@ pub(super) struct Studio {
     #[arg(long, conflicts_with = "open")]
     no_open: bool,
     #[command(flatten)]
+    trusting: Trusting,
+    #[command(flatten)]
     reach: Reach,
 }
 
@@ -47,6 +50,7 @@ pub(super) async fn main(common: Common, verb: Studio) -> Done {
         toolsets: vec![Toolset::Graphs],
         library: true,
         no_reload: false,
+        reload_servers: false,
         metrics: false,
         reach: verb.reach,
     };
@@ -63,7 +67,11 @@ pub(super) async fn main(common: Common, verb: Studio) -> Done {
             open(own);
         }
     };
-    serve::serving(common, serve, Some(Box::new(opened))).await
+    let opened = Opened {
+        tell: Box::new(opened),
+        trusting: verb.trusting,
+    };
+    serve::serving(common, serve, Some(opened)).await
 }
 
 /// Whether somebody sits before this process with a browser at hand.

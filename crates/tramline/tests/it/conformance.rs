@@ -74,7 +74,7 @@ fn start(folder: &Path) -> Http {
         name
     });
     let mut command = serve(&documents, &folder.join("data"));
-    command.current_dir(folder);
+    command.arg("--allow-shell").current_dir(folder);
     command.env("TRAMLINE_UNRULY", program::unruly().unwrap());
     Http::start(command)
 }

@@ -47,7 +47,7 @@ impl Desk {
     }
 
     pub(super) fn command(&self) -> std::process::Command {
-        let mut command = serve(&[], self.place.data.path());
+        let mut command = serve(&[], &self.place.data_dir());
         command
             .args(["--toolsets", "control,debug", "--mcp-config"])
             .arg(self.file("mcp.json"))

@@ -74,6 +74,7 @@ impl Workspace {
         command
             .args(["--toolsets", "control", "--config"])
             .arg(self.path.join("tramline.yaml"))
+            .args(["--root", "."])
             .current_dir(&self.path);
         let child = command
             .stdin(Stdio::piped())

@@ -166,7 +166,7 @@ fn a_configured_model_plans_and_its_key_is_shown_nowhere() {
     assert_eq!(told["usage"]["tokens"], 9);
     assert!(stub.heard()[0].contains("Bearer sesame"));
     let said = std::fs::read_to_string(place.data.path().join("said.jsonl")).unwrap();
-    let kept = std::fs::read(place.data.path().join("tramline.db")).unwrap_or_default();
+    let kept = std::fs::read(place.data_dir().join("tramline.db")).unwrap_or_default();
     for shown in [
         done.out(),
         said,

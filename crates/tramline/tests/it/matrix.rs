@@ -21,9 +21,9 @@ enum Server<'a> {
     Http(&'a str),
 }
 
-/// The server of the examples, which may read here and write in its data's folder.
+/// The server of the examples, which may read here and write beside its data.
 fn serving(data: &Path) -> Command {
-    let mut command = serve(&examples(), data);
+    let mut command = serve(&examples(), &data.join("runs"));
     command.arg("--root").arg(root()).arg("--root").arg(data);
     command
 }

@@ -250,7 +250,7 @@ fn a_check_asks_the_servers_unless_told_not_to() {
     let path = file.to_str().unwrap();
     let check = |arguments: &[&str]| {
         let output = Command::new(TRAMLINE)
-            .args(["check", path, "--json"])
+            .args(["check", path, "--json", "--trust"])
             .args(arguments)
             .arg("--data-dir")
             .arg(folder.path())

@@ -64,7 +64,7 @@ impl Tramline {
     }
 
     fn key_file(&self) -> PathBuf {
-        self.data.path().join("settings.key")
+        self.data_dir().join("settings.key")
     }
 }
 
@@ -139,7 +139,7 @@ fn an_agent_sets_uses_and_reads_over_mcp_and_hears_no_secret() {
         return;
     };
     let log = folder.path().join("log");
-    let mut command = serve(&[path], place.data.path());
+    let mut command = serve(&[path], &place.data_dir());
     command
         .args(["--toolsets", "graphs,library,debug", "--root"])
         .arg(folder.path())

@@ -37,7 +37,7 @@ impl Shop {
     }
 
     fn command(&self, more: &[&str]) -> Command {
-        let mut command = serve(&[], self.place.data.path());
+        let mut command = serve(&[], &self.place.data_dir());
         command
             .args(["--toolsets", "sop", "--mcp-config"])
             .arg(self.file("mcp.json"))

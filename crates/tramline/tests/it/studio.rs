@@ -22,7 +22,11 @@ struct Studio {
 
 impl Studio {
     fn open(place: &Tramline, files: &[&str]) -> Self {
-        let words = [&["studio", "--no-open", "--json"], files].concat();
+        Self::opened(place, &[&["--trust"], files].concat())
+    }
+
+    fn opened(place: &Tramline, words: &[&str]) -> Self {
+        let words = [&["studio", "--no-open", "--json"], words].concat();
         let mut command = place.command(&words);
         let command = command.env("TRAMLINE_SETTING_API_TOKEN", SECRET);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
@@ -209,4 +213,58 @@ fn what_pages_from_elsewhere_ask_is_refused() {
     let shown = place.run(&["studio", "--no-open", "--http", "0.0.0.0:0"]);
     assert_eq!(shown.code(), 2, "{}", shown.err());
     assert!(shown.err().contains("needs a token"), "{}", shown.err());
+}
+
+#[test]
+fn a_studio_starts_nothing_until_it_is_trusted() {
+    let place = Tramline::new();
+    let folder = tempfile::tempdir().unwrap();
+    let mark = folder.path().join("started");
+    let file = folder.path().join("g.yaml");
+    let text = format!(
+        "version: '1'
+server: {{ name: s, version: '1' }}
+mcpServers:
+  pwn: {{ command: sh, args: [-c, \"touch '{}'; exit 1\"] }}
+tools:
+  - name: go
+    description: d
+    inputSchema: {{ type: object }}
+    nodes:
+      - {{ id: in, type: entry, next: act }}
+      - {{ id: act, type: mcp, server: pwn, tool: echo, args: {{}}, next: out }}
+      - {{ id: out, type: exit }}
+",
+        mark.display()
+    );
+    std::fs::write(&file, &text).unwrap();
+    let file = file.to_str().unwrap();
+    let studio = Studio::opened(&place, &[file]);
+    let (_, listed) = studio.api("GET", "/api/registry", None);
+    let silent = listed["silent"].to_string();
+    assert!(silent.contains("tramline trust"), "{listed}");
+    let go = || {
+        let (_, begun) = studio.api("POST", "/api/tools/go/runs", Some(&json!({"input": {}})));
+        studio.rested(
+            begun["run_id"]
+                .as_str()
+                .unwrap_or_else(|| panic!("{begun}")),
+        )
+    };
+    let told = go().to_string();
+    assert!(told.contains("is not trusted yet"), "{told}");
+    assert!(!mark.exists());
+    // It counts at once, in the studio that is open.
+    assert_eq!(place.run(&["trust", file]).code(), 0);
+    go();
+    assert!(mark.exists());
+    // An edit in the editor is a change of what is started, too.
+    std::fs::remove_file(&mark).unwrap();
+    let (_, listed) = studio.api("GET", "/api/documents/g.yaml", None);
+    let edited = text.replace("exit 1", "exit 2");
+    let draft = json!({"text": edited, "hash": listed["hash"]});
+    let (status, _) = studio.api("PUT", "/api/documents/g.yaml", Some(&draft));
+    assert_eq!(status, 200);
+    assert_eq!(place.run(&["check", file]).code(), 0);
+    assert!(!mark.exists());
 }

@@ -12,7 +12,7 @@ pub(crate) fn root() -> PathBuf {
         .unwrap()
 }
 
-/// A data directory of its own, and the binary over it.
+/// A folder of its own with a data directory in it, and the binary over that.
 pub(crate) struct Tramline {
     pub(crate) data: tempfile::TempDir,
 }
@@ -24,13 +24,18 @@ impl Tramline {
         }
     }
 
+    /// Where runs are kept: beside what else a test puts into the folder.
+    pub(crate) fn data_dir(&self) -> PathBuf {
+        self.data.path().join("runs")
+    }
+
     /// The command, not started yet.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tramline"));
         command
             .args(words)
             .current_dir(root())
-            .env("TRAMLINE_DATA_DIR", self.data.path())
+            .env("TRAMLINE_DATA_DIR", self.data_dir())
             .env_remove("TRAMLINE_TOKEN")
             .stdin(Stdio::null());
         command

@@ -4,7 +4,6 @@ use super::{With, Wrong, caller_key};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio_util::sync::CancellationToken;
 use tramline_core::failure::FailureKind;
 use tramline_core::flaw::{Flaw, Severity};
 use tramline_core::formats::yaml_graph::{self, BUILTIN, CallSite, Document, Listing};
@@ -15,7 +14,6 @@ use tramline_core::text::{nearest, shown};
 use tramline_core::workflow::WORKFLOW_SERVER;
 use tramline_core::{Map, Str, Value};
 use tramline_engine::library::TEXT_BYTES_MAX;
-use tramline_engine::seams::Call;
 
 /// Servers get so long to say what tools they have.
 const ASK_MAX: Duration = Duration::from_secs(15);
@@ -88,38 +86,25 @@ fn stem(path: &str) -> String {
     name.split('.').next().unwrap_or(name).to_owned()
 }
 
-/// A file inside the allowed roots: it is read by the tool that sees to that.
+/// A file inside the allowed directories. It is another way to read a file, so whatever stands
+/// before `read-file` stands before this.
 async fn file(with: With<'_>, path: &str) -> Result<String, Wrong> {
-    let tool = ToolName::new(BUILTIN, "read-file");
-    if !with.engine.is_free(&tool) {
-        let message = "procedures are pinned here, so files are read along them only";
-        let wrong = Wrong::new("forbidden", message);
-        return Err(wrong.suggesting("bring the document itself as text or object"));
+    let itself = "bring the document itself as text or object";
+    if let Some(why) = with
+        .engine
+        .refuses_own_use(&ToolName::new(BUILTIN, "read-file"))
+    {
+        return Err(Wrong::new("forbidden", why).suggesting(itself));
     }
-    let call = Call {
-        tool,
-        arguments: Value::object([("path", path.into())]),
-        key: "library".into(),
-        timeout: READ_MAX,
-        cancel: CancellationToken::new(),
-        progress: None,
-        upstream: None,
-    };
-    let read = with.engine.tools().call(call).await.map_err(|failure| {
+    let read = with.engine.tools().document(path, READ_MAX).await;
+    read.map_err(|failure| {
         let kind = match failure.kind {
             FailureKind::Forbidden => "validation",
             _ => "not_found",
         };
-        Wrong::new(kind, failure.message.clone()).suggesting(
-            "bring the document itself as text or object, or name a file inside the allowed roots",
-        )
-    })?;
-    let part = |key: &str| read.get(key).and_then(Value::as_str).unwrap_or_default();
-    if part("encoding") == "base64" {
-        let message = format!("`{}` is not text", shown(path));
-        return Err(Wrong::new("validation", message));
-    }
-    Ok(part("content").to_owned())
+        Wrong::new(kind, failure.message.clone())
+            .suggesting(format!("{itself}, or name a file inside the allowed roots"))
+    })
 }
 
 impl Text {

@@ -84,10 +84,8 @@ async fn latest(means: &Means) -> Result<RunId, Wrong> {
 /// A trace from a file, read as any workflow reads files: inside the allowed roots.
 async fn written(means: &Means, path: &str) -> Result<Value, Wrong> {
     let tool = ToolName::new("builtin", "read-file");
-    let policy = means.engine.policy();
-    let mut barring = policy.deny.iter().chain(&policy.ask);
-    if barring.any(|pattern| pattern.matches(&tool)) || !means.engine.is_free(&tool) {
-        let message = "files may not be read here; name a run instead";
+    if let Some(why) = means.engine.refuses_own_use(&tool) {
+        let message = format!("files may not be read here: {why}; name a run instead");
         return Err(Wrong::new("forbidden", message));
     }
     let call = Call {

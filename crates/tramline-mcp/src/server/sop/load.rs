@@ -11,9 +11,10 @@ use rmcp::model::CallToolResult;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-use tramline_core::failure::Failure;
+use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::flaw::Flaw;
 use tramline_core::formats::sop_markdown;
+use tramline_core::formats::yaml_graph::BUILTIN;
 use tramline_core::ids::ToolName;
 use tramline_core::sop::{Gathering, Sop};
 use tramline_core::{Map, Str, Value};
@@ -52,7 +53,7 @@ pub(super) async fn load_graph(means: Means, arguments: Value) -> CallToolResult
                 let message = "sop_file is missing: the path or https URL of a procedure";
                 return reply::fault(&Fault::Refused(message.into()), None);
             };
-            match load(&means.engine, file).await {
+            match load(&means.engine, file, Right::Agent).await {
                 Ok(loaded) => (None, loaded),
                 Err(unusable) => return unusable.reply(),
             }
@@ -114,13 +115,22 @@ async fn begin(
     Ok(told.into())
 }
 
+/// By whose right a procedure is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Right {
+    /// The operator's, who pins it: the policy is the operator's too.
+    Operator,
+    /// An agent's: the policy holds.
+    Agent,
+}
+
 /// Reads a procedure and all that it leads into.
-pub(in super::super) async fn load(engine: &Engine, file: &str) -> Result<Loaded, Unusable> {
+async fn load(engine: &Engine, file: &str, right: Right) -> Result<Loaded, Unusable> {
     let mut gathering = Gathering::new(file);
     let mut warnings = Vec::new();
     while let Some(file) = gathering.wants().map_err(Unusable::TooMany)? {
         let place = &file.place;
-        let text = fetch(engine, place).await;
+        let text = fetch(engine, place, right).await;
         let text = text.map_err(|failure| Unusable::Unread(place.clone(), failure))?;
         let name = place.rsplit(['/', '\\']).next().unwrap_or(place);
         let name = name.split('.').next().unwrap_or(name);
@@ -143,7 +153,7 @@ pub(in super::super) async fn read_procedure(
     engine: &Engine,
     place: &str,
 ) -> Result<(PinnedProcedure, Vec<String>), String> {
-    let loaded = load(engine, place).await;
+    let loaded = load(engine, place, Right::Operator).await;
     let loaded = loaded.map_err(|unusable| unusable.says())?;
     let warnings = loaded.warnings.iter();
     let warnings = warnings.map(|(file, flaw)| format!("{file}:{flaw}"));
@@ -157,24 +167,28 @@ pub(in super::super) async fn read_procedure(
     Ok((procedure, warnings))
 }
 
-/// The text of a file inside the allowed roots, or of an https address on an allowed host. The
-/// built-in tools keep to both.
-async fn fetch(engine: &Engine, place: &str) -> Result<String, Failure> {
+/// The text of a file inside the allowed directories, or of an https address on an allowed host.
+/// The built-in tools keep to both.
+async fn fetch(engine: &Engine, place: &str, right: Right) -> Result<String, Failure> {
     let is_address = place.contains("://");
     if is_address && !place.starts_with("https://") {
         let message = format!("`{place}` is no https address, and only those are read");
-        return Err(Failure::new(
-            tramline_core::failure::FailureKind::Forbidden,
-            message,
-        ));
+        return Err(Failure::new(FailureKind::Forbidden, message));
     }
-    let (tool, arguments) = match is_address {
-        true => ("http", Value::object([("url", Value::from(place))])),
-        false => ("read-file", Value::object([("path", Value::from(place))])),
+    let tool = match is_address {
+        true => ToolName::new(BUILTIN, "http"),
+        false => ToolName::new(BUILTIN, "read-file"),
     };
+    let refused = engine.refuses_own_use(&tool);
+    if let Some(why) = refused.filter(|_| right == Right::Agent) {
+        return Err(Failure::new(FailureKind::Forbidden, why));
+    }
+    if !is_address {
+        return engine.tools().document(place, READ_MAX).await;
+    }
     let call = Call {
-        tool: ToolName::new(tramline_core::formats::yaml_graph::BUILTIN, tool),
-        arguments,
+        tool,
+        arguments: Value::object([("url", Value::from(place))]),
         key: "load_graph".into(),
         timeout: READ_MAX,
         cancel: CancellationToken::new(),
@@ -182,8 +196,8 @@ async fn fetch(engine: &Engine, place: &str) -> Result<String, Failure> {
         upstream: None,
     };
     let answer = engine.tools().call(call).await?;
-    let text = answer.get("content").or_else(|| answer.get("body"));
-    Ok(text.and_then(Value::as_str).unwrap_or_default().to_owned())
+    let text = answer.get("body").and_then(Value::as_str);
+    Ok(text.unwrap_or_default().to_owned())
 }
 
 impl Unusable {

@@ -4,9 +4,11 @@
 use super::Serve;
 use crate::cli::sop;
 use crate::cli::{Stopped, output};
-use crate::config::Config;
+use crate::config::{Config, read_document};
+use crate::protect;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tramline_builtin::ProtectedPath;
 use tramline_core::sop::Gathering;
 use tramline_mcp::server::{PinTerms, PinnedProcedure, Server, Toolset};
 
@@ -115,13 +117,18 @@ fn find(place: &Path, roots: &[PathBuf]) -> PathBuf {
 }
 
 impl Watched {
+    /// The procedures, which file tools leave alone.
+    pub(super) fn protected(&self) -> impl Iterator<Item = ProtectedPath> + '_ {
+        self.0.iter().map(|(path, _)| protect::procedure(path))
+    }
+
     /// Tells once of each file that changes: what was pinned stays in force.
     pub(super) async fn watch(mut self) {
         while !self.0.is_empty() {
             tokio::time::sleep(LOOK_EVERY).await;
             self.0.retain(|(path, pinned)| {
                 // A file that is gone for a moment is being saved.
-                let same = std::fs::read(path).map_or(true, |now| same(&now, pinned));
+                let same = read_document(path).map_or(true, |now| same(&now, pinned));
                 if !same {
                     output::say(&format!(
                         "{} has changed: the pinned version stays in force until the server is started again",

@@ -19,7 +19,7 @@ pub(super) struct Readings(Vec<Reading>);
 
 /// A document with its text.
 pub(super) struct Reading {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     pub(super) document: Document,
     pub(super) shown: Flawed,
 }

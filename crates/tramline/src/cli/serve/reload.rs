@@ -3,9 +3,11 @@
 
 use super::super::documents::Flawed;
 use super::super::{frames, output, probe};
+use super::files;
 use super::readings::{Readings, Unusable, told};
 use super::saved::Shown;
 use crate::config::Config;
+use crate::trust::{HeldBack, TrustStore};
 use crate::wire::{self, Equipment};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -92,14 +94,31 @@ impl Stage {
             .server
             .prepare(readings.about(), graphs)
             .map_err(|taken| Unusable::from(taken.to_string()))?;
+        let before = self.equipment.servers.configs();
+        let (servers, held) = self.config.gate.reloaded(before, servers);
         // First what graphs call: none is offered before that is there.
         wire::tell_users(&self.equipment.settings, &servers)
             .map_err(|trouble| Unusable::from(trouble.to_string()))?;
+        let documents = readings.documents();
+        wire::protect(&self.equipment.builtin, &self.config, documents, &servers);
         self.equipment.servers.replace(servers);
         self.shelf.replace(readings.callables(&self.config));
         self.server.offer(prepared);
         output::say("the edited files are served");
+        self.tell_held_back(&held);
         Ok(readings)
+    }
+
+    /// Says which servers of the edited files are not taken, and what takes them.
+    fn tell_held_back(&self, held: &[HeldBack]) {
+        if held.is_empty() {
+            return;
+        }
+        let held: Vec<_> = held.iter().map(ToString::to_string).collect();
+        let how = files::allowing(&self.config, &self.files, self.drafts);
+        let says = format!("the servers stay as they were: {}; {how}", held.join("; "));
+        output::say(&says);
+        self.server.warn(&says);
     }
 
     /// Offers these graphs with the saved workflows as they are now.
@@ -145,7 +164,7 @@ impl Stage {
         let mut seen = before.clone();
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
-            let now = prints(&self.files, &self.config);
+            let now = prints(&self.files, &self.config, self.drafts);
             if now == seen && now != *before {
                 *before = now;
                 return;
@@ -156,9 +175,13 @@ impl Stage {
 }
 
 /// The prints of all files that are served from.
-pub(super) fn prints(files: &[PathBuf], config: &Config) -> Vec<Print> {
+pub(super) fn prints(files: &[PathBuf], config: &Config, drafts: bool) -> Vec<Print> {
     let files = files.iter().chain(&config.mcp_config);
-    files.map(|path| print(path)).collect()
+    let mut prints: Vec<_> = files.map(|path| print(path)).collect();
+    // What somebody trusts meanwhile can be taken at once.
+    let store = TrustStore::of(config).filter(|_| drafts);
+    prints.extend(store.map(|store| print(store.path())));
+    prints
 }
 
 fn print(path: &Path) -> Print {

@@ -20,7 +20,7 @@ const AT_ONCE: usize = 500;
 
 /// Leaves workflows behind that wait after their first layer.
 async fn leave_waiting(desk: &Desk) -> String {
-    let store = Sqlite::open(desk.place.data.path()).unwrap();
+    let store = Sqlite::open(&desk.place.data_dir()).unwrap();
     let engine = Engine::new(
         Arc::new(store),
         Arc::new(FakeTools::usual("u")),

@@ -32,7 +32,8 @@ impl Host {
         let model = model.map_or_else(String::new, |model| format!("model: {model}\n"));
         std::fs::write(&config, format!("{model}mcp_config: mcp.json\n")).unwrap();
         let mut command = serve(&[], &self.path.join("data"));
-        command.args(["--toolsets", "control,loop,library", "--config"]);
+        command.args(["--toolsets", "control,loop,library"]);
+        command.args(["--root", ".", "--config"]);
         let child = command
             .arg(&config)
             .stdin(Stdio::piped())

@@ -126,7 +126,7 @@ fn saves_of_four_processes_at_once_are_all_kept() {
     }
     let workers: Vec<_> = (0..4)
         .map(|worker| {
-            let mut talk = agent(folder.path(), tramline.data.path());
+            let mut talk = agent(folder.path(), &tramline.data_dir());
             std::thread::spawn(move || {
                 for n in 0..EACH {
                     let file = format!("{}.json", worker * EACH + n);
@@ -179,7 +179,7 @@ fn on_a_full_disk_nothing_is_lost_and_the_reason_is_told() {
         .collect();
     std::fs::write(&big, json!({"tasks": tasks}).to_string()).unwrap();
     let program = env!("CARGO_BIN_EXE_tramline");
-    let data = tramline.data.path();
+    let data = tramline.data_dir();
     let used = std::fs::metadata(data.join("tramline.db")).unwrap().len() / 1024 + 64;
     // 1 KiB blocks, and a signal that is ignored so that writing fails instead of killing.
     let script = format!(
@@ -229,7 +229,7 @@ fn a_damaged_database_is_told_and_left_as_it_is() {
             .code(),
         0
     );
-    let database = tramline.data.path().join("tramline.db");
+    let database = tramline.data_dir().join("tramline.db");
     let mut bytes = std::fs::read(&database).unwrap();
     for byte in bytes.iter_mut().take(200) {
         *byte = 0x55;

@@ -24,7 +24,7 @@ fn five_thousand_tools_are_listed_cold_within_bounds() {
     std::fs::write(&config, json!({"mcpServers": servers}).to_string()).unwrap();
     keep(&tramline, &servers);
 
-    let mut command = serve(&[], tramline.data.path());
+    let mut command = serve(&[], &tramline.data_dir());
     command
         .args(["--toolsets", "library", "--mcp-config"])
         .arg(&config);
@@ -77,7 +77,7 @@ fn five_thousand_tools_are_listed_cold_within_bounds() {
 /// Keeps the tools as a process would that had connected every server.
 fn keep(tramline: &Tramline, servers: &serde_json::Map<String, serde_json::Value>) {
     use tramline::engine::seams::Store as _;
-    let store = tramline::store::Sqlite::open(tramline.data.path()).unwrap();
+    let store = tramline::store::Sqlite::open(&tramline.data_dir()).unwrap();
     let config = json!({"mcpServers": servers});
     let read = tramline::mcp::config::read(&config.into()).unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();

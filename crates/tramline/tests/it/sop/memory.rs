@@ -49,7 +49,7 @@ fn conversations_do_not_each_hold_their_procedure() {
         let more = after.saturating_sub(before);
         assert!(more < MEMORY_BYTES_MAX, "{more} bytes more");
     }
-    let files = ["tramline.db", "tramline.db-wal"].map(|name| shop.file(name));
+    let files = ["tramline.db", "tramline.db-wal"].map(|name| shop.place.data_dir().join(name));
     let disk: u64 = files
         .iter()
         .filter_map(|file| Some(file.metadata().ok()?.len()))

@@ -51,7 +51,7 @@ impl PinnedServer {
 
     fn talk(&self, more: &[&str]) -> Talk {
         let child = self
-            .command(self.shop.place.data.path(), more)
+            .command(&self.shop.place.data_dir(), more)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -137,7 +137,7 @@ fn over_http_callers_are_held_each_by_its_own_conversation() {
     )
     .unwrap();
     let tokens = tokens.to_str().unwrap().to_owned();
-    let data = desk.shop.place.data.path().to_owned();
+    let data = desk.shop.place.data_dir();
     let server = Http::start(desk.command(&data, &["--sop", "desk.md", "--token-file", &tokens]));
     let (ada, bob) = (
         Some("aaaaaaaaaaaaaaaaaaaaaaaa"),
