@@ -24,6 +24,7 @@ const LIMITS: Limits = Limits {
     bytes: 1 << 20,
     items: 20_000,
     deadline: None,
+    long: None,
 };
 
 pub(crate) fn check(bytes: &[u8]) {

@@ -48,7 +48,7 @@ test("a studio's own address opens the page, and nobody else does", async () => 
     await stranger.goto(`${own.url}/documents/order.yaml`);
     await stranger.getByLabel("Token").waitFor();
     expect(await stranger.locator(".node").count()).toBe(0);
-    for (const shown of [{}, { authorization: "Bearer x" }]) {
+    for (const shown of [new Headers(), new Headers({ authorization: "Bearer x" })]) {
       const reply = await fetch(new URL("/api/documents", own.url), { headers: shown });
       expect(reply.status).toBe(401);
     }

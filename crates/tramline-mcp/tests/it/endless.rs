@@ -128,7 +128,7 @@ async fn called(endless: Endless) -> (Failure, usize) {
     let servers = Arc::new(Servers::new(read(&json(&text)).unwrap(), options));
     let call = servers.call(call("t", "{}"));
     let failure = tokio::time::timeout(SOON / 2, call).await;
-    let failure = failure.expect("the call goes on for ever").unwrap_err();
+    let failure = failure.unwrap().unwrap_err();
     // The connection is given up, so that the server cannot send any more.
     until("the end of the connection", || over.load(Ordering::SeqCst)).await;
     (failure, sent.load(Ordering::SeqCst))

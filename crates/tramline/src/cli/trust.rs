@@ -5,7 +5,6 @@ use super::{Common, Done, Exit, Reach, Stopped, documents, output};
 use crate::config::{Config, default_data_dir};
 use crate::trust::{self, StartGate, TrustStore};
 use crate::wire;
-use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use tramline_core::formats::yaml_graph::Document;
 use tramline_mcp::config::ServerConfig;
@@ -138,7 +137,7 @@ pub(super) fn by_word<'d>(
         if servers.is_empty() {
             continue;
         }
-        if !quiet && std::io::stderr().is_terminal() {
+        if !quiet && output::is_said_to_terminal() {
             output::say("these servers are started here for the first time:");
             show(path, &servers);
         }
