@@ -447,17 +447,17 @@ async fn an_agent_sets_strong_secrets_and_none_of_the_operators() {
 async fn what_is_short_or_common_is_used_and_rewrites_nothing() {
     let rig = rig(&[
         ("TRAMLINE_SETTING_WORD", "value"),
-        ("TRAMLINE_SETTING_PIN", "4821"),
+        ("TRAMLINE_SETTING_PIN", "482"),
     ]);
     rig.settings.set("COMMON", "password", true).await.unwrap();
     rig.settings.also_hide("token", "a").unwrap();
     rig.settings.also_hide("model", "result").unwrap();
     let graph = call(
         "echo",
-        "{value: 4821, password: a, result: '${settings.WORD}'}",
+        "{value: 482, password: a, result: '${settings.WORD}'}",
     );
     let (outcome, _) = rig.run(&graph, nothing()).await;
-    let wanted = r#"{"value":4821,"password":"a","result":"value"}"#;
+    let wanted = r#"{"value":482,"password":"a","result":"value"}"#;
     assert!(
         matches!(&outcome, Outcome::Completed { result } if result.to_json() == wanted),
         "{outcome:?}"

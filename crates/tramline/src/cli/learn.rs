@@ -85,12 +85,12 @@ async fn show(common: &Common, learnt: &Learnt, words: &[String]) -> Done {
     }
     let count = lessons.len();
     let is = if count == 1 { "intent" } else { "intents" };
-    output::say(&format!("{count} {is} that ended well"));
+    output::text_line(&format!("{count} {is} that ended well"));
     for lesson in lessons.iter().take(SHOWN_MAX) {
         let tools: Vec<&str> = lesson.tools.iter().map(|tool| tool.as_str()).collect();
         let (id, intent) = (&lesson.id, &lesson.intent);
-        output::say(&format!("{id}  {:>4}x  {intent}", lesson.count));
-        output::say(&format!("                   {}", tools.join(" -> ")));
+        output::text_line(&format!("{id}  {:>4}x  {intent}", lesson.count));
+        output::text_line(&format!("                   {}", tools.join(" -> ")));
     }
     if count > SHOWN_MAX {
         let left = count - SHOWN_MAX;

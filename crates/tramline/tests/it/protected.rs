@@ -172,7 +172,7 @@ fn what_a_server_is_started_from_is_left_alone() {
     let (mut talk, _) = project.serve(&words);
     talk.call(
         "settings_set",
-        &json!({"key": "TOKEN", "value": "abcdefgh-12345678-zyx"}),
+        &json!({"key": "TOKEN", "value": "k7Qp-92xvLmR4-tZw8Bd"}),
     );
     for path in [
         "graphs.yaml",

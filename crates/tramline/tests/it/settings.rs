@@ -561,7 +561,7 @@ fn the_operator_is_warned_of_secrets_that_are_hidden_badly() {
         "{}",
         listed.out()
     );
-    assert_eq!(place.set("PIN", "abcd").code(), 2);
+    assert_eq!(place.set("PIN", "abc").code(), 2);
     let strong = place.set("KEY", SECRET);
     assert!(!strong.err().contains("warning"), "{}", strong.err());
 }

@@ -81,14 +81,14 @@ fn doctor_deep_names_what_is_damaged_and_what_to_do() {
     let all = runs(&tramline);
     let of = |run: &str| format!("journal = (SELECT key FROM runs WHERE run = '{run}')");
     damage(
-        tramline.data.path(),
+        &tramline.data_dir(),
         &format!(
             "UPDATE chunks SET body = zeroblob(length(body)) WHERE {}",
             of(&all[0])
         ),
     );
     damage(
-        tramline.data.path(),
+        &tramline.data_dir(),
         &format!("DELETE FROM chunks WHERE {}", of(&all[1])),
     );
     // A plain look does not read all of it, and says so.
@@ -126,12 +126,12 @@ fn doctor_deep_names_what_is_damaged_and_what_to_do() {
 #[test]
 fn a_damaged_log_is_told_of_before_it_is_written_over() {
     let tramline = filled();
-    let log = tramline.data.path().join("tramline.db-wal");
+    let log = tramline.data_dir().join("tramline.db-wal");
     let mut bytes = std::fs::read(&log).unwrap();
     // In the page of the first frame, so that all is behind it.
     bytes[32 + 24 + 100] ^= 1;
     std::fs::write(&log, bytes).unwrap();
-    let _ = std::fs::remove_file(tramline.data.path().join("tramline.db-shm"));
+    let _ = std::fs::remove_file(tramline.data_dir().join("tramline.db-shm"));
     let done = tramline.run(&["runs"]);
     assert_eq!(done.code(), 0, "{}", done.err());
     for part in ["is damaged", "commits", "doctor --deep", ".damaged-"] {
@@ -169,7 +169,7 @@ fn a_read_only_directory_is_read_and_not_written() {
         return;
     }
     let tramline = filled();
-    for entry in std::fs::read_dir(tramline.data.path())
+    for entry in std::fs::read_dir(tramline.data_dir())
         .unwrap()
         .map(Result::unwrap)
     {
@@ -216,12 +216,12 @@ fn a_read_only_directory_is_read_and_not_written() {
 #[test]
 fn a_newer_directory_is_refused_and_left_as_it_is() {
     let tramline = filled();
-    damage(tramline.data.path(), "UPDATE runs SET bytes = bytes");
+    damage(&tramline.data_dir(), "UPDATE runs SET bytes = bytes");
     let script = "import sqlite3, sys\nc = sqlite3.connect(sys.argv[1])\nc.execute('PRAGMA user_version = 99')";
     let mut python = Command::new("python3");
     let done = python
         .args(["-c", script])
-        .arg(tramline.data.path().join("tramline.db"))
+        .arg(tramline.data_dir().join("tramline.db"))
         .status();
     assert!(done.unwrap().success());
     for words in [

@@ -26,7 +26,7 @@ fn on_terminal(place: &Tramline, words: &[&str]) -> String {
     }
     let mut script = Command::new("script")
         .args(["-qec", &line.join(" "), "/dev/null"])
-        .env("TRAMLINE_DATA_DIR", place.data.path())
+        .env("TRAMLINE_DATA_DIR", place.data_dir())
         .env("TERM", "xterm")
         .env_remove("TRAMLINE_TOKEN")
         .stdin(Stdio::piped())

@@ -271,7 +271,7 @@ fn a_full_and_a_read_only_file_system_lose_nothing() {
          save {small} third || exit 14
          mount -o remount,ro {mount} || exit 98
          save {small} fourth && exit 15
-         list && exit 16
+         list || exit 16
          mount -o remount,rw {mount} || exit 97
          list || exit 17",
         mount = dir.path().join("mount").display(),
