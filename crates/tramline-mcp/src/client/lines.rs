@@ -13,6 +13,11 @@ use tokio::io::{AsyncRead, ReadBuf};
 /// The code of the errors put in the place of answers that are too long.
 pub(super) const TOO_LONG_CODE: i32 = -32_099;
 
+/// The most bytes of a message that the library reads: lists, handshakes, requests of the server. It
+/// tries one shape after the other on a copy that takes some twenty times as much in memory; the longest
+/// lists known are below a megabyte. Results of calls are read otherwise.
+pub(super) const LIBRARY_BYTES_MAX: usize = 4 * 1024 * 1024;
+
 /// Read from the child at once. A pipe holds so much.
 const CHUNK_BYTES: usize = 64 * 1024;
 

@@ -6,10 +6,10 @@
 //! conversation (the handshake, lists, pings, requests of the server) stays the library's.
 
 use super::handler::Routes;
-use super::lines::BoundedLines;
+use super::lines::{BoundedLines, LIBRARY_BYTES_MAX, TOO_LONG_CODE};
 use outbox::Outbox;
 use rmcp::RoleClient;
-use rmcp::model::{ErrorData, ProgressNotificationParam};
+use rmcp::model::{ErrorCode, ErrorData, ProgressNotificationParam};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde::Deserialize;
@@ -143,6 +143,20 @@ impl Envelope<'_> {
         (self.method.is_none() && id >= FIRST_ID).then_some(id)
     }
 
+    /// What the library gets in the place of a message that is too long for it: an error where it waits
+    /// for an answer, else nothing.
+    fn too_long(&self, bytes: usize) -> Option<RxJsonRpcMessage<RoleClient>> {
+        tracing::warn!(bytes, "a message is too long to be read");
+        if self.method.is_some() {
+            return None;
+        }
+        let id = serde_json::from_str(self.id?.get()).ok()?;
+        let says =
+            format!("a message of {bytes} bytes is over the limit of {LIBRARY_BYTES_MAX} bytes");
+        let error = ErrorData::new(ErrorCode(TOO_LONG_CODE), says, None);
+        Some(RxJsonRpcMessage::<RoleClient>::error(error, Some(id)))
+    }
+
     fn answer(&self) -> Answer {
         match (self.result, self.error) {
             (Some(result), None) => Answer::Result(result.get().to_owned()),
@@ -202,6 +216,9 @@ fn heard(line: &[u8], wire: &Wire, routes: &Routes) -> Option<RxJsonRpcMessage<R
         let progress: ProgressNotificationParam = serde_json::from_str(params).ok()?;
         routes.told(progress);
         return None;
+    }
+    if line.len() > LIBRARY_BYTES_MAX {
+        return envelope.too_long(line.len());
     }
     serde_json::from_slice(line)
         .inspect_err(|fault| tracing::debug!(%fault, "a message that is none of the protocol's"))

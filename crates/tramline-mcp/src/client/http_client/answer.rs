@@ -1,6 +1,7 @@
 //! The answer to a posted message, read up to a limit.
 
 use super::Result;
+use crate::client::lines::LIBRARY_BYTES_MAX;
 use futures_util::stream::{BoxStream, StreamExt as _};
 use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, StatusCode};
@@ -45,6 +46,10 @@ pub(super) async fn read(
     if response.content_length() == Some(0) && !waits {
         return Ok(StreamableHttpPostResponse::Accepted);
     }
+    let max = match is_call(message) {
+        true => max,
+        false => max.min(LIBRARY_BYTES_MAX),
+    };
     let session = text(response.headers(), HEADER_SESSION_ID);
     match text(response.headers(), CONTENT_TYPE.as_str()) {
         Some(kind) if kind.starts_with(EVENT_STREAM_MIME_TYPE) => Ok(
@@ -136,6 +141,11 @@ async fn failed(
         None if is_broken => Err(broken().into()),
         None => Err(unexpected(format!("HTTP {status}: {}", shown(&body)))),
     }
+}
+
+/// Whether a message calls a tool, whose answer may be longer than others.
+fn is_call(message: &ClientJsonRpcMessage) -> bool {
+    matches!(message, JsonRpcMessage::Request(request) if matches!(request.request, ClientRequest::CallToolRequest(_)))
 }
 
 /// The id of a request that asks what a server is.

@@ -30,7 +30,7 @@ impl Child {
 fn wired(room: usize, routes: &Arc<Routes>) -> (Arc<Wire>, Child) {
     let (ours, theirs) = tokio::io::duplex(room);
     let (read, write) = tokio::io::split(ours);
-    let lines = BoundedLines::new(read, 1 << 20);
+    let lines = BoundedLines::new(read, 2 * LIBRARY_BYTES_MAX);
     let (wire, mut ear) = Wire::new(lines, write, Arc::clone(routes));
     let (heard, library) = mpsc::unbounded_channel();
     tokio::spawn(async move {
@@ -150,4 +150,35 @@ async fn ids_come_round_and_stay_ours() {
     assert_eq!(wire.id(), 2 * FIRST_ID - 1);
     assert_eq!(wire.id(), FIRST_ID);
     assert!(2 * FIRST_ID - 1 <= i64::from(i32::MAX));
+}
+
+#[tokio::test]
+async fn the_library_reads_no_long_messages_but_calls_have_their_answers() {
+    let (wire, mut child) = wired(1 << 16, &Arc::default());
+    let id = wire.id();
+    let mut asked = wire.ask(id, r#"{"method":"m"}"#).unwrap();
+    let long = "[],".repeat(LIBRARY_BYTES_MAX / 3) + "[]";
+    child
+        .say(&format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"info","data":[{long}]}}}}"#
+        ))
+        .await;
+    child
+        .say(&format!(
+            r#"{{"jsonrpc":"2.0","id":7,"result":{{"tools":[{long}]}}}}"#
+        ))
+        .await;
+    child
+        .say(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"a":[{long}]}}}}"#
+        ))
+        .await;
+    let heard: serde_json::Value =
+        serde_json::from_str(&child.library.recv().await.unwrap()).unwrap();
+    assert_eq!(heard["id"], 7);
+    assert_eq!(heard["error"]["code"], TOO_LONG_CODE);
+    let Some(Answer::Result(result)) = answer(&mut asked).await else {
+        panic!("no result");
+    };
+    assert!(result.len() > LIBRARY_BYTES_MAX);
 }
