@@ -94,7 +94,8 @@ struct Watched {
     kills: u64,
     terms: u64,
     slowest_term: Duration,
-    left_after_kill: u64,
+    cut_short: u64,
+    left_behind: u64,
     meters: BTreeMap<&'static str, meter::Meter>,
 }
 

@@ -190,7 +190,8 @@ impl Arena {
             kills: watched.kills,
             terms: watched.terms,
             slowest_term_ms: watched.slowest_term.as_millis() as u64,
-            left_after_kill: watched.left_after_kill,
+            cut_short: watched.cut_short,
+            left_behind: watched.left_behind,
             disk_bytes: sizes
                 .map(|path| std::fs::metadata(path).map_or(0, |about| about.len()))
                 .sum(),

@@ -25,8 +25,10 @@ pub struct Report {
     pub terms: u64,
     /// The longest time that SIGTERM took, in milliseconds.
     pub slowest_term_ms: u64,
-    /// Processes that were left after a SIGKILL and ended by us.
-    pub left_after_kill: u64,
+    /// Servers that killed after SIGTERM what would not end.
+    pub cut_short: u64,
+    /// Processes that outlived the server that had started them, and were ended by us.
+    pub left_behind: u64,
     /// Bytes of all data directories at the end.
     pub disk_bytes: u64,
     /// What each server used.
@@ -63,7 +65,8 @@ impl Report {
             "kills": self.kills,
             "terms": self.terms,
             "slowest_term_ms": self.slowest_term_ms,
-            "left_after_kill": self.left_after_kill,
+            "cut_short": self.cut_short,
+            "left_behind": self.left_behind,
             "disk_bytes": self.disk_bytes,
             "servers": meters.collect::<serde_json::Map<_, _>>(),
             "attacks": self.outcomes,
@@ -86,8 +89,8 @@ impl fmt::Display for Report {
         )?;
         writeln!(
             f,
-            "{:>8} times SIGKILL ({} processes left), {} times SIGTERM (slowest {} ms)",
-            self.kills, self.left_after_kill, self.terms, self.slowest_term_ms
+            "{:>8} times SIGKILL, {} times SIGTERM (slowest {} ms, {} cut short), {} processes left",
+            self.kills, self.terms, self.slowest_term_ms, self.cut_short, self.left_behind
         )?;
         writeln!(f, "{:>8} kB on the disk\n", self.disk_bytes / 1024)?;
         writeln!(
