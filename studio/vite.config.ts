@@ -26,5 +26,5 @@ export default defineConfig({
     rolldownOptions: { checks: { bundlerTimings: false } },
   },
   worker: { format: "es", plugins: () => [bundled.seen] },
-  server: { proxy: { "/api": { target: served, changeOrigin: true } } },
+  server: { proxy: { "/api": { target: served, changeOrigin: true, headers: { origin: served } } } },
 });

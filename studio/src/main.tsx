@@ -7,6 +7,6 @@ import "./style/graph.css";
 import "./style/run.css";
 import "./style/edit.css";
 
-takeFromAddress();
 const root = document.getElementById("root");
-if (root) createRoot(root).render(<App />);
+// The page asks for nothing before it has its key.
+void takeFromAddress().then(() => root && createRoot(root).render(<App />));

@@ -5,6 +5,7 @@
 //! and says by [`Owner`] whose runs it may see and by [`Admission`] whether it showed a token.
 
 mod about;
+mod access;
 mod answers;
 mod approvals;
 mod approver;
@@ -36,6 +37,7 @@ use std::sync::{Arc, Mutex};
 use tramline_core::{Str, Value};
 use tramline_engine::{Engine, PORT_BYTES_MAX};
 
+pub use access::{FurtherAddress, PrintAddress, StudioAccess};
 pub use documents::Files;
 pub use metrics::{Written, metrics};
 pub use tramline_engine::{Admission, Owner};
@@ -68,9 +70,13 @@ struct Desk {
     turn: Arc<Mutex<()>>,
 }
 
-/// The page, which holds nothing secret and asks for a token itself where one is needed.
-pub fn studio() -> Router {
+/// The page, which holds nothing secret and asks for a token itself where one is needed, and the exchange
+/// of a one-time code for the studio's key.
+pub fn studio(access: Arc<StudioAccess>) -> Router {
+    let exchange = post(access::exchange).layer(DefaultBodyLimit::max(access::EXCHANGE_BYTES_MAX));
     Router::new()
+        .route("/api/studio/key", exchange)
+        .with_state(access)
         .route("/studio", get(page::index))
         .route("/studio/", get(page::index))
         .route("/studio/{*path}", get(page::file))

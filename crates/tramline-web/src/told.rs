@@ -62,6 +62,15 @@ impl Wrong {
         }
     }
 
+    /// A one-time code was used before, has expired, or never was one.
+    pub(crate) fn bad_code(message: impl Into<String>) -> Self {
+        Self {
+            code: StatusCode::FORBIDDEN,
+            kind: "bad_code",
+            message: message.into(),
+        }
+    }
+
     /// Something changed meanwhile.
     pub(crate) fn stale(message: impl Into<String>) -> Self {
         Self {

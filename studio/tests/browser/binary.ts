@@ -14,13 +14,13 @@ const START_MS_MAX = 30_000;
 /** A server that does what it is told, for documents that call one. */
 const UNRULY = join(dirname(BINARY), "unruly");
 
-/** What the operator's own addresses end with, by origin; of studios that were given no token beside it. */
+/** What opens the studios that were given no token beside their key, by origin: behind an address, as typed by hand. */
 export const KEYS = new Map<string, string>();
 
 export type Studio = {
   /** Where the page is. */
   url: string;
-  /** What the operator's own address ends with: whoever opens it answers as a person. */
+  /** The studio's key behind an address, as typed by hand: who opens it answers as a person. */
   key: string;
   /** The folder with the copies of the documents. */
   folder: string;
@@ -35,6 +35,12 @@ export type Studio = {
 
 /** Starts the studio over copies of documents, whose paths count from the root of the repository. With a token it takes that too. */
 export async function studio(documents: string[], token?: string): Promise<Studio> {
+  const { own, given } = await begun(documents, token);
+  return given(await exchanged(own));
+}
+
+/** The same for a test of the address itself: `own` is what the operator opens, and `given` takes the key that this gave. */
+export async function begun(documents: string[], token?: string): Promise<{ own: string; given: (key: string) => Studio; stop: () => Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), "studio-test-"));
   const copies = documents.map((path) => {
     cpSync(join(ROOT, path), join(folder, basename(path)));
@@ -46,9 +52,24 @@ export async function studio(documents: string[], token?: string): Promise<Studi
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, RUST_BACKTRACE: "0", UNRULY, ...(token ? { TRAMLINE_TOKEN: token } : {}) },
   });
-  const { url, key } = await address(child);
+  const own = await address(child);
+  const stop = () => ended(child, folder);
+  return { own, stop, given: (key) => served(own, key, folder, stop, token) };
+}
+
+/** The key, for the one-time code in an address. */
+async function exchanged(own: string): Promise<string> {
+  const body = JSON.stringify({ code: new URL(own).hash.replace("#code=", "") });
+  const reply = await fetch(new URL("/api/studio/key", own), { method: "POST", headers: { "content-type": "application/json" }, body });
+  if (!reply.ok) throw new Error(`${own}: ${reply.status} ${await reply.text()}`);
+  return ((await reply.json()) as { key: string }).key;
+}
+
+function served(own: string, shownKey: string, folder: string, stop: () => Promise<void>, token?: string): Studio {
+  const url = own.split("#")[0]!;
+  const key = `#token=${shownKey}`;
   if (!token) KEYS.set(new URL(url).origin, key);
-  const shown = token ?? key.replace("#token=", "");
+  const shown = token ?? shownKey;
   const ask = async <R,>(method: string, path: string, body?: Json): Promise<R> => {
     const headers = { "content-type": "application/json", authorization: `Bearer ${shown}` };
     const reply = await fetch(new URL(path, url), { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
@@ -69,12 +90,12 @@ export async function studio(documents: string[], token?: string): Promise<Studi
         await new Promise((done) => setTimeout(done, 50));
       }
     },
-    stop: () => ended(child, folder),
+    stop,
   };
 }
 
-/** Where it says that it serves. */
-function address(child: ChildProcess): Promise<{ url: string; key: string }> {
+/** The operator's own address, as it is printed. */
+function address(child: ChildProcess): Promise<string> {
   const said: string[] = [];
   return new Promise((done, failed) => {
     const give = (why: string) => failed(new Error(`${BINARY}: ${why}\n${said.join("\n")}`));
@@ -85,10 +106,10 @@ function address(child: ChildProcess): Promise<{ url: string; key: string }> {
       if (!stream) continue;
       createInterface(stream).on("line", (line) => {
         said.push(line);
-        const found = /http:\/\/[\w.:[\]]+\/studio/.exec(line);
+        const found = /http:\/\/[\w.:[\]]+\/studio#code=[0-9a-f]+/.exec(line);
         if (!found) return;
         clearTimeout(timer);
-        done({ url: found[0], key: /#token=\w+/.exec(line)?.[0] ?? "" });
+        done(found[0]);
       });
     }
   });

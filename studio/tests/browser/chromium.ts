@@ -3,15 +3,24 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { AxeResults, ImpactValue } from "axe-core";
 import { join } from "node:path";
-import { chromium, type Browser, type Page, type Route } from "playwright-core";
+import { chromium, type Browser, type BrowserContext, type Page, type Route } from "playwright-core";
 import { KEYS } from "./binary";
 import { ASSETS, fileOf } from "./served";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking"];
 
+const BROWSER = { executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium", args: FLAGS };
+
 export function launch(): Promise<Browser> {
-  return chromium.launch({ executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium", args: FLAGS });
+  return chromium.launch(BROWSER);
+}
+
+/** A browser that keeps its history and everything else in a folder. */
+export async function persistent(folder: string): Promise<BrowserContext> {
+  const context = await chromium.launchPersistentContext(folder, BROWSER);
+  if (process.env["STUDIO_FROM_FOLDER"]) await context.route(/\/studio(\/|$)/, fromFolder);
+  return context;
 }
 
 /** Takes the page from where it was built, so that the binary need not be built after each change of it. */

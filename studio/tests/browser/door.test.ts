@@ -1,8 +1,11 @@
 // A server that asks for a token: the page asks for it once, and shows nothing before. A studio makes its own.
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { studio, type Studio } from "./binary";
-import { barriers, launch, open } from "./chromium";
+import { begun, studio, type Studio } from "./binary";
+import { barriers, launch, open, persistent } from "./chromium";
 
 const TOKEN = "a token for this test alone";
 
@@ -34,6 +37,47 @@ test("a wrong token is asked for again, the right one opens the page and its str
   await page.locator(".run-head .status", { hasText: "completed" }).waitFor();
   expect(page.url()).not.toContain("token");
   await page.context().close();
+});
+
+test("the address that is printed opens one page, and the key is in no address", async () => {
+  const { own, stop } = await begun(["studio/tests/browser/order.yaml"]);
+  // With a profile of its own on the disk, as a person has it.
+  const profile = mkdtempSync(join(tmpdir(), "studio-profile-"));
+  const context = await persistent(profile);
+  try {
+    const page = await context.newPage();
+    const addresses: string[] = [];
+    page.on("framenavigated", (frame) => addresses.push(frame.url()));
+    page.on("request", (request) => addresses.push(request.url()));
+    await page.goto(own);
+    await page.getByRole("link", { name: "Documents" }).click();
+    await page.getByRole("link", { name: "order.yaml" }).click();
+    await page.waitForSelector(".node");
+    expect(page.url()).toBe(`${own.split("#")[0]}/documents/order.yaml`);
+    const key = await page.evaluate(() => sessionStorage.getItem("tramline-token"));
+    expect(key).toMatch(/^[0-9a-f]{64}$/);
+    expect(addresses.filter((address) => address.includes(key!))).toEqual([]);
+    // Back leads to no address with the code.
+    await page.goBack();
+    await page.goBack();
+    expect(page.url()).toBe(own.split("#")[0]);
+    const again = await context.newPage();
+    await again.goto(own);
+    await again.getByText("was used before, or has expired").waitFor();
+    await again.getByLabel("Token").waitFor();
+    expect(again.url()).toBe(own.split("#")[0]);
+    expect(await barriers(again)).toEqual([]);
+    await again.getByRole("button", { name: "Print a new address" }).click();
+    await again.getByText("Start `tramline studio` again").waitFor();
+    await context.close();
+    const history = readFileSync(join(profile, "Default/History"));
+    expect(history.includes(new URL(own).host)).toBe(true);
+    expect(history.includes(key!)).toBe(false);
+  } finally {
+    await context.close();
+    await stop();
+    rmSync(profile, { recursive: true, force: true });
+  }
 });
 
 test("a studio's own address opens the page, and nobody else does", async () => {

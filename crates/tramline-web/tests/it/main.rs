@@ -1,6 +1,7 @@
 //! The API over a real engine: what is told, what is refused, whose runs are seen.
 #![allow(clippy::unwrap_used, reason = "a test speaks by panicking")]
 
+mod access;
 mod authority;
 mod brought;
 mod contract;
@@ -124,7 +125,7 @@ async fn what_makes_no_sense_is_told() {
 
 #[tokio::test]
 async fn the_page_is_there_and_loads_nothing_from_elsewhere() {
-    let studio = tramline_web::studio();
+    let studio = support::page();
     for path in ["/studio", "/studio/studio.js", "/studio/studio.css"] {
         let (status, text) = asked_text(&studio, path).await;
         assert_eq!(status, StatusCode::OK, "{path}");

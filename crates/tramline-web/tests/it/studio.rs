@@ -246,7 +246,7 @@ async fn a_run_can_begin_halted() {
 
 #[tokio::test]
 async fn places_of_the_page_are_the_page_and_missing_files_are_missing() {
-    let studio = tramline_web::studio();
+    let studio = crate::support::page();
     let (status, text) = asked_text(&studio, "/studio/runs/run_1/steps/2").await;
     assert_eq!(status, StatusCode::OK);
     assert!(

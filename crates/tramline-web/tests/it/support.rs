@@ -13,11 +13,17 @@ use tramline_core::graph::Graph;
 use tramline_engine::seams::{Callable, Hints};
 use tramline_engine::testing::{FakeSealer, FakeTools, MemoryStore};
 use tramline_engine::{Admission, Ended, Engine, Options, Owner, Policy, Settings, Shelf, Start};
-use tramline_web::Studio;
+use tramline_web::{FurtherAddress, Studio, StudioAccess};
 
 /// The API without documents.
 pub(crate) fn api(engine: &Engine) -> Router {
     tramline_web::api(engine, Studio::default())
+}
+
+/// The page.
+pub(crate) fn page() -> Router {
+    let further = FurtherAddress::Unavailable("ask the operator");
+    tramline_web::studio(Arc::new(StudioAccess::new("k", further)))
 }
 
 /// A graph that chooses its way by its input.

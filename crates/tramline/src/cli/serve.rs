@@ -5,6 +5,7 @@ use super::{Common, Done, Exit, Reach, Stopped, documents, ending, output};
 use crate::config::Config;
 use crate::disk::Disk;
 use crate::wire::{self, House, Opening, Origin};
+use access::{announce, studio_access};
 use callers::{callers, hide_tokens, warn_if_shared};
 use readings::Readings;
 use reload::Stage;
@@ -17,7 +18,9 @@ use tokio_util::sync::CancellationToken;
 use tramline_core::run::Run;
 use tramline_engine::{Engine, Pattern, Retention, Settings};
 use tramline_mcp::server::{Beside, Conduct, Http, Server, Toolset};
+use tramline_web::{FurtherAddress, StudioAccess};
 
+mod access;
 mod callers;
 mod files;
 mod pinned;
@@ -44,13 +47,15 @@ pub(super) struct Opened {
     pub(super) tell: Box<dyn FnOnce(&Place)>,
     /// Whether what the documents start is trusted by opening them.
     pub(super) trusting: Trusting,
+    /// How the operator gets another address later.
+    pub(super) further: Option<FurtherAddress>,
 }
 
 /// Where the studio is.
 pub(super) struct Place {
     /// For everybody.
     pub(super) url: String,
-    /// For the operator: whoever opens it there answers as a person.
+    /// For the operator, with a one-time code: the browser that opens it first answers as a person.
     pub(super) own: String,
 }
 
@@ -110,7 +115,7 @@ pub(super) async fn main(common: Common, verb: Serve) -> Done {
 }
 
 /// Serves; with the studio opened on the documents if there is somebody to tell where it is.
-pub(super) async fn serving(common: Common, verb: Serve, opened: Option<Opened>) -> Done {
+pub(super) async fn serving(common: Common, verb: Serve, mut opened: Option<Opened>) -> Done {
     let mut config = files::config(&common, &verb)?;
     // What no front end notes comes from agents whose call has gone.
     config.door = Some(AGENTS);
@@ -198,17 +203,29 @@ pub(super) async fn serving(common: Common, verb: Serve, opened: Option<Opened>)
     };
     let attending = stage.attend(readings, prints);
     tokio::spawn(stop.clone().run_until_cancelled_owned(attending));
-    let beside = match &http {
-        None => Beside::default(),
-        Some(_) => beside(&house, studio),
-    };
-    serve(&house.engine, server, http, beside, opened, stop).await?;
+    let front = http.map(|http| {
+        let access = studio_access(&http, opened.as_mut());
+        let beside = beside(&house, studio, &access);
+        HttpFront {
+            http,
+            beside,
+            access,
+        }
+    });
+    serve(&house.engine, server, front, opened, stop).await?;
     house.close().await;
     Ok(Exit::Done)
 }
 
+/// What is served over HTTP, and to whom.
+struct HttpFront {
+    http: Http,
+    beside: Beside,
+    access: Arc<StudioAccess>,
+}
+
 /// What is served over HTTP beside MCP.
-fn beside(house: &House, studio: tramline_web::Studio) -> Beside {
+fn beside(house: &House, studio: tramline_web::Studio, access: &Arc<StudioAccess>) -> Beside {
     let mut guarded = tramline_web::api(&house.engine, studio);
     let telemetry = house.telemetry.clone().filter(|it| it.has_text());
     if let Some(telemetry) = telemetry {
@@ -217,7 +234,7 @@ fn beside(house: &House, studio: tramline_web::Studio) -> Beside {
     }
     Beside {
         guarded,
-        open: tramline_web::studio(),
+        open: tramline_web::studio(Arc::clone(access)),
     }
 }
 
@@ -279,34 +296,27 @@ fn studio(
 async fn serve(
     engine: &Engine,
     server: Server,
-    http: Option<Http>,
-    beside: Beside,
+    front: Option<HttpFront>,
     opened: Option<Opened>,
     stop: CancellationToken,
 ) -> Result<(), Stopped> {
-    let Some(http) = http else {
+    let Some(front) = front else {
         return tokio::select! {
             served = server.serve_stdio() => Ok(served?),
             () = stop.cancelled() => Ok(()),
         };
     };
-    let key = http.studio.clone();
     let listening = server
-        .listen_beside(http, beside, stop)
+        .listen_beside(front.http, front.beside, stop)
         .await
         .map_err(|fault| Stopped::bad(fault.to_string()))?;
     let address = listening.address;
     let url = format!("http://{address}/studio");
     engine.studio_at(url.clone());
-    let own = key.map_or_else(|| url.clone(), |key| format!("{url}#token={key}"));
-    let place = Place { url, own };
-    match opened {
-        Some(opened) => (opened.tell)(&place),
-        None => {
-            output::say(&format!("serving at http://{address}/mcp"));
-            output::say(&format!("the studio is at {}", place.own));
-        }
+    if opened.is_none() {
+        output::say(&format!("serving at http://{address}/mcp"));
     }
+    announce(&front.access, &url, opened)?;
     listening.serve().await.map_err(|error| Stopped {
         exit: Exit::Failed,
         message: error.to_string(),

@@ -7,6 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use tramline_mcp::server::Toolset;
+use tramline_web::FurtherAddress;
 
 /// Open documents, runs and questions in a browser.
 #[derive(clap::Args)]
@@ -70,8 +71,18 @@ pub(super) async fn main(common: Common, verb: Studio) -> Done {
     let opened = Opened {
         tell: Box::new(opened),
         trusting: verb.trusting,
+        further: Some(further(json)),
     };
     serve::serving(common, serve, Some(opened)).await
+}
+
+/// How the operator gets another address: programs and logs get the first one only.
+fn further(json: bool) -> FurtherAddress {
+    if json || !output::is_terminal() {
+        return FurtherAddress::Unavailable("start `tramline studio` again, at a terminal");
+    }
+    let print = |address: &str| output::text_line(&format!("the studio is at {address}"));
+    FurtherAddress::Printed(Box::new(print))
 }
 
 /// Whether somebody sits before this process with a browser at hand.

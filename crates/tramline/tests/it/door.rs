@@ -9,8 +9,9 @@ use hyper::client::conn::{http1, http2};
 use hyper::{Method, Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tokio::net::TcpStream;
 
@@ -18,6 +19,8 @@ use tokio::net::TcpStream;
 const PATIENCE: Duration = Duration::from_secs(60);
 const TOKEN: &str = "a token of this test alone";
 const FOREIGN: &str = "evil.example:8080";
+/// What the API answers without a token: who has a one-time code gets the studio's key for it.
+const WITHOUT_TOKEN: [&str; 1] = ["/api/studio/key"];
 
 /// How a server was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +54,10 @@ impl Server {
             }
             Mode::Studio => place.command(&["studio", "--no-open", "examples/graphs/switch.yaml"]),
         };
-        if mode == Mode::Token {
-            command.env("TRAMLINE_TOKEN", TOKEN);
+        match mode {
+            Mode::Open => command = at_a_terminal(&command),
+            Mode::Token => drop(command.env("TRAMLINE_TOKEN", TOKEN)),
+            Mode::Studio => {}
         }
         let mut child = command
             .stdout(Stdio::piped())
@@ -60,16 +65,21 @@ impl Server {
             .spawn()
             .unwrap();
         let own = Self::own_address(&mut child);
-        let (url, key) = own.split_once("/studio#token=").unwrap();
+        let (url, code) = own.split_once("/studio").unwrap();
+        let right = match (mode, code.strip_prefix("#code=")) {
+            (Mode::Token, None) => TOKEN.to_owned(),
+            (Mode::Open | Mode::Studio, Some(code)) => {
+                let (status, reply) = exchanged(url, code);
+                assert_eq!(status, 200, "{reply}");
+                reply["key"].as_str().unwrap().to_owned()
+            }
+            (_, code) => panic!("{mode:?} printed {code:?}"),
+        };
         Self {
             mode,
             child,
             address: url.to_owned(),
-            right: if mode == Mode::Token {
-                TOKEN.to_owned()
-            } else {
-                key.to_owned()
-            },
+            right,
             _place: place,
         }
     }
@@ -94,13 +104,51 @@ impl Server {
         }
         loop {
             let line = said.recv_timeout(PATIENCE).unwrap();
-            if let Some((_, own)) = line.split_once("http://")
-                && own.contains("#token=")
-            {
-                return own.to_owned();
+            if let Some((_, own)) = line.split_once("the studio is at http://") {
+                return own.trim_end().to_owned();
             }
         }
     }
+}
+
+/// A command on a terminal of its own, where the address of the studio has a code.
+fn at_a_terminal(command: &Command) -> Command {
+    let quoted = |word: &OsStr| format!("'{}'", word.to_str().unwrap().replace('\'', "'\\''"));
+    let words = [command.get_program()]
+        .into_iter()
+        .chain(command.get_args());
+    let line: Vec<_> = words.map(quoted).collect();
+    let mut script = Command::new("script");
+    script.args(["-qec", &line.join(" "), "/dev/null"]);
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => script.env(name, value),
+            None => script.env_remove(name),
+        };
+    }
+    if let Some(folder) = command.get_current_dir() {
+        script.current_dir(folder);
+    }
+    script.stdin(Stdio::null());
+    script
+}
+
+/// Exchanges a one-time code for the studio's key.
+pub(crate) fn exchanged(address: &str, code: &str) -> (u16, Value) {
+    let body = json!({ "code": code }).to_string();
+    let request = format!(
+        "POST /api/studio/key HTTP/1.1\r\nHost: {address}\r\nOrigin: http://{address}\r\n\
+         Content-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+    let body = answer.split_once("\r\n\r\n").unwrap().1;
+    (status, serde_json::from_str(body).unwrap_or_default())
 }
 
 impl Drop for Server {
@@ -315,9 +363,14 @@ async fn routes(server: &Server) -> Vec<Route> {
     let paths = told["paths"].as_object().unwrap().iter();
     let mut all: Vec<_> = paths
         .flat_map(|(path, methods)| {
+            let guarded = !WITHOUT_TOKEN.contains(&path.as_str());
             let path = path.replace(['{', '}'], "");
-            let methods = methods.as_object().unwrap().keys();
-            methods.map(move |method| Route::new(&method.to_uppercase(), &path, true))
+            let methods = methods.as_object().unwrap().iter();
+            methods.map(move |(method, about)| {
+                let is_free = about["security"] == json!([{}]);
+                assert_ne!(is_free, guarded, "{method} {path}");
+                Route::new(&method.to_uppercase(), &path, guarded)
+            })
         })
         .collect();
     assert!(all.len() > 30, "{all:?}");
@@ -412,6 +465,8 @@ async fn hold(mode: Mode) {
     assert!(tried > 2 * 48 * 40, "{tried}");
 }
 
+// `script` of util-linux gives the terminal.
+#[cfg(target_os = "linux")]
 #[tokio::test]
 async fn every_route_of_an_open_server_is_behind_the_door() {
     hold(Mode::Open).await;

@@ -1,6 +1,7 @@
 //! The studio as it is opened on documents: runs over the API, what went over the wire, and no
 //! secret anywhere.
 
+use crate::door::exchanged;
 use crate::support::Tramline;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -16,7 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct Studio {
     child: Child,
     address: String,
-    /// What the operator's own address ends with.
+    /// What the operator's own address ends with; it is used up.
+    code: String,
     key: String,
 }
 
@@ -35,11 +37,15 @@ impl Studio {
         BufReader::new(out).read_line(&mut line).unwrap();
         let told: Value = serde_json::from_str(&line).unwrap();
         let own = told["own_url"].as_str().unwrap();
-        let (url, key) = own.split_once("/studio#token=").unwrap();
+        let (url, code) = own.split_once("/studio#code=").unwrap();
+        let address = url.trim_start_matches("http://").to_owned();
+        let (status, reply) = exchanged(&address, code);
+        assert_eq!(status, 200, "{reply}");
         Self {
             child,
-            address: url.trim_start_matches("http://").to_owned(),
-            key: key.to_owned(),
+            address,
+            code: code.to_owned(),
+            key: reply["key"].as_str().unwrap().to_owned(),
         }
     }
 
@@ -213,6 +219,121 @@ fn what_pages_from_elsewhere_ask_is_refused() {
     let shown = place.run(&["studio", "--no-open", "--http", "0.0.0.0:0"]);
     assert_eq!(shown.code(), 2, "{}", shown.err());
     assert!(shown.err().contains("needs a token"), "{}", shown.err());
+}
+
+#[test]
+fn a_code_is_exchanged_once_by_the_studio_s_own_page() {
+    let place = Tramline::new();
+    let studio = Studio::open(&place, &[]);
+    let (status, reply) = exchanged(&studio.address, &studio.code);
+    assert_eq!(status, 403, "{reply}");
+    let message = reply["error"]["message"].as_str().unwrap();
+    assert!(message.contains("`tramline studio`"), "{message}");
+    // The code of another studio is for a request that the door lets in only.
+    let mut child = place
+        .command(&["studio", "--no-open"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let (_, own) = line.trim_end().split_once("http://").unwrap();
+    let (address, code) = own.split_once("/studio#code=").unwrap();
+    let other = Studio {
+        child,
+        address: address.to_owned(),
+        code: code.to_owned(),
+        key: String::new(),
+    };
+    let body = json!({ "code": code }).to_string();
+    let json = "Content-Type: application/json\r\n";
+    let foreign = format!("{json}Origin: http://evil.example\r\n");
+    let answer = other.asked("POST", "/api/studio/key", &foreign, &body);
+    assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("foreign_origin"));
+    let rebound = answer_for(&other.address, "evil.example", &body);
+    assert!(rebound.starts_with("HTTP/1.1 403") && rebound.contains("foreign_host"));
+    let (status, reply) = exchanged(&other.address, &other.code);
+    assert_eq!(status, 200, "{reply}");
+    assert_ne!(reply["key"], studio.key.as_str());
+}
+
+#[test]
+fn neither_key_nor_code_is_in_a_log() {
+    let place = Tramline::new();
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let mut child = place
+        .command(&["--log", "trace", "studio", "--no-open"])
+        .stdout(Stdio::piped())
+        .stderr(log.reopen().unwrap())
+        .spawn()
+        .unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    let (_, own) = line.trim_end().split_once("http://").unwrap();
+    let (address, code) = own.split_once("/studio#code=").unwrap();
+    let (_, reply) = exchanged(address, code);
+    let key = reply["key"].as_str().unwrap().to_owned();
+    let mut studio = Studio {
+        child,
+        address: address.to_owned(),
+        code: code.to_owned(),
+        key,
+    };
+    assert_eq!(studio.api("GET", "/api/about", None).0, 200);
+    // A used code brings no further one here: this is no terminal.
+    assert_eq!(exchanged(&studio.address, &studio.code).0, 403);
+    studio.child.kill().unwrap();
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "");
+    let logged = std::fs::read_to_string(log.path()).unwrap();
+    assert!(!line.contains(&studio.key));
+    assert!(!logged.contains(&studio.key) && !logged.contains(&studio.code));
+}
+
+#[test]
+fn a_service_prints_no_code() {
+    let place = Tramline::new();
+    let mut child = place
+        .command(&["serve", "examples/graphs/switch.yaml", "--http"])
+        .arg("127.0.0.1:0")
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut said = String::new();
+    for line in lines.map_while(Result::ok) {
+        said.push_str(&line);
+        said.push('\n');
+        if line.contains("`tramline studio`") {
+            break;
+        }
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    assert!(
+        said.contains("the studio is at http://127.0.0.1:"),
+        "{said}"
+    );
+    assert!(said.contains("/studio\n") && !said.contains('#'), "{said}");
+}
+
+/// What a request for the key gets that names this host.
+fn answer_for(address: &str, host: &str, body: &str) -> String {
+    let request = format!(
+        "POST /api/studio/key HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n\
+         Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
 }
 
 #[test]
