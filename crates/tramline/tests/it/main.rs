@@ -19,6 +19,7 @@ mod door;
 mod downstream;
 mod ends;
 mod examples;
+mod fuzz_seeds;
 mod golden;
 mod intents;
 mod kill_smoke;
