@@ -274,7 +274,7 @@ impl Engine {
 
     /// Answers what a run asks and drives it on, in one go. The first answer counts: whose comes
     /// too late hears so here or from the handle. Gives no handle if another drives the run, who
-    /// then hears the answers.
+    /// then hears the answers, or has brought it to its end with them.
     ///
     /// Nothing that may not be repeated happens before the answers are durable.
     pub async fn go_on_with(&self, id: &RunId, said: Vec<Said>) -> Result<Option<Handle>, Fault> {
@@ -291,6 +291,7 @@ impl Engine {
             Err(Fault::Elsewhere { .. }) => {}
             Err(fault) => return Err(fault),
         }
+        let has_answered = !said.is_empty();
         for Said {
             pause: seq,
             answer,
@@ -305,6 +306,8 @@ impl Engine {
         match self.resume(id).await {
             Ok(handle) => Ok(Some(handle)),
             Err(Fault::Elsewhere { .. }) => Ok(None),
+            // Who heard the answers was quicker. They count, so they did not come too late.
+            Err(Fault::Over { .. }) if has_answered => Ok(None),
             Err(fault) => Err(fault),
         }
     }

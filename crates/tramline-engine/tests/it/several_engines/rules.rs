@@ -1,8 +1,9 @@
 //! What must hold of a journal and of the calls that left, whatever happened.
 
-use super::world::World;
+use super::world::{Replies, World};
 use std::collections::{BTreeMap, BTreeSet};
 use tramline_core::Str;
+use tramline_core::ids::Seq;
 use tramline_core::journal::{Answer, Event, Outcome, Pause};
 use tramline_core::run::Run;
 use tramline_engine::Fault;
@@ -25,6 +26,7 @@ pub(super) async fn hold(world: &World) {
     let mut ended = BTreeSet::new();
     let mut doubted = BTreeSet::new();
     let mut asked = BTreeMap::new();
+    let mut answered = BTreeMap::new();
     let mut again: BTreeSet<u32> = BTreeSet::new();
     let mut stood: Option<Run> = None;
     for entry in &loaded.entries {
@@ -57,8 +59,13 @@ pub(super) async fn hold(world: &World) {
                 let is_asked = again.remove(step);
                 assert!(*attempt == 1 || is_asked, "step {step} is repeated unasked");
             }
-            Event::StepFinished { step, .. } | Event::StepFailed { step, .. } => {
+            Event::StepFinished { step, .. } => {
                 ended.insert(*step);
+            }
+            // Calls fail here only after they have left.
+            Event::StepFailed { step, .. } => {
+                let once = announced.keys().any(|(it, _)| it == step);
+                assert!(!once, "step {step} may have happened and nobody was asked");
             }
             Event::Paused {
                 pause: Pause::InDoubt { step, .. },
@@ -66,7 +73,10 @@ pub(super) async fn hold(world: &World) {
                 doubted.insert(*step);
                 asked.insert(entry.seq, *step);
             }
-            Event::Answered { pause, answer, .. } => {
+            Event::Answered {
+                pause, answer, by, ..
+            } => {
+                answered.insert(by.to_string(), *pause);
                 if let (Some(step), Answer::Retry) = (asked.get(pause), answer) {
                     again.insert(*step);
                 }
@@ -74,12 +84,19 @@ pub(super) async fn hold(world: &World) {
             _ => {}
         }
     }
+    replies_were_true(&world.replies(), &answered);
     for (task, steps) in &steps_of {
         assert_eq!(steps.len(), 1, "{task} is called in several steps");
     }
     let aborted = matches!(loaded.run.outcome, Some(Outcome::Aborted { .. }));
     let completed = matches!(loaded.run.outcome, Some(Outcome::Completed { .. }));
     assert!(aborted || completed, "{:?}", loaded.run.outcome);
+    // Only who has lost a run gives up what it is doing for it.
+    let given_up = world.given_up();
+    assert!(
+        aborted || world.claims_are_lost || given_up.is_empty(),
+        "the run was taken from a process that lived and called {given_up:?}"
+    );
     let mut times: BTreeMap<Str, usize> = BTreeMap::new();
     for left in world.left().into_iter().filter(|left| left.once) {
         *times.entry(left.task.clone()).or_default() += 1;
@@ -94,4 +111,18 @@ pub(super) async fn hold(world: &World) {
         );
     }
     assert!(times.values().all(|&count| count == 1), "{times:?}");
+}
+
+/// Whose answer was taken finds it in the journal, whose was refused does not, and no process found
+/// a journal that it could not go on with.
+fn replies_were_true(replies: &Replies, answered: &BTreeMap<String, Seq>) {
+    assert!(replies.wrong.is_empty(), "{:?}", replies.wrong);
+    for (pause, by) in &replies.taken {
+        let found = answered.get(by);
+        assert_eq!(found, Some(pause), "the answer by {by} was taken and lost");
+    }
+    for (by, why) in &replies.refused {
+        let found = answered.get(by);
+        assert_eq!(found, None, "the answer by {by} counts, although: {why}");
+    }
 }

@@ -13,7 +13,7 @@ use tramline_core::workflow::{Action, Edge, Join, Node, Template, Unhandled, Wor
 use tramline_core::{Str, Value};
 use tramline_engine::seams::{Call, Exchange, Hints, Listing, Tool, Tools};
 use tramline_engine::testing::MemoryStore;
-use tramline_engine::{Engine, Fault, Options, Said, Start};
+use tramline_engine::{Engine, Fault, Options, Respondent, Said, Start};
 
 /// How many processes live at a time.
 const PROCESSES: usize = 3;
@@ -78,6 +78,8 @@ pub(super) struct Left {
 #[derive(Debug)]
 struct Outside {
     left: Mutex<Vec<Left>>,
+    /// The tasks whose calls, which may not be repeated, were given up by a process that lived.
+    given_up: Mutex<Vec<Str>>,
     /// Calls end when they get one of these.
     ends: Semaphore,
     /// The next so many ends are losses: the call was carried out and its answer never came.
@@ -127,13 +129,19 @@ impl Tools for OwnTools {
             return std::future::pending().await;
         }
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or("").into();
+        let once = call.tool.tool == "work";
         self.outside.left.lock().unwrap().push(Left {
             key: call.key.clone(),
             task: text(call.arguments.get("task")),
-            once: call.tool.tool == "work",
+            once,
         });
         tokio::select! {
             () = call.cancel.cancelled() => {
+                // What may be repeated leaves before it is announced, and may have been in vain.
+                if once && !self.store.is_dead() {
+                    let task = text(call.arguments.get("task"));
+                    self.outside.given_up.lock().unwrap().push(task);
+                }
                 let failure = Failure::new(FailureKind::Cancelled, "it was cancelled");
                 return Err(failure.after_leaving());
             }
@@ -158,6 +166,46 @@ impl Tools for OwnTools {
     }
 }
 
+/// What processes replied to those who wanted something from them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Replies {
+    /// Who was told that their answer counts, and to which question it was.
+    pub(super) taken: Vec<(Seq, String)>,
+    /// Who was told that their answer does not count, and why.
+    pub(super) refused: Vec<(String, String)>,
+    /// What no process may say, whatever the others do.
+    pub(super) wrong: Vec<String>,
+}
+
+impl Replies {
+    /// Notes a reply that nothing is expected of but that it makes sense.
+    fn note<T>(&mut self, reply: &Result<T, Fault>) {
+        match reply {
+            Ok(_)
+            | Err(
+                Fault::Store(_)
+                | Fault::NotFound(_)
+                | Fault::Elsewhere { .. }
+                | Fault::Over { .. }
+                | Fault::Stale { .. },
+            ) => {}
+            Err(fault) => self.wrong.push(fault.to_string()),
+        }
+    }
+
+    fn note_answer<T>(&mut self, pause: Seq, by: String, reply: &Result<T, Fault>) {
+        self.note(reply);
+        match reply {
+            Ok(_) => self.taken.push((pause, by)),
+            Err(fault @ (Fault::Over { .. } | Fault::Stale { .. })) => {
+                self.refused.push((by, fault.to_string()));
+            }
+            // It died or was overtaken, before or after the answer was written.
+            Err(_) => {}
+        }
+    }
+}
+
 struct Process {
     store: MemoryStore,
     engine: Engine,
@@ -166,12 +214,14 @@ struct Process {
 /// One history.
 pub(super) struct World {
     plan: Plan,
-    claims_are_lost: bool,
+    pub(super) claims_are_lost: bool,
     disk: MemoryStore,
     outside: Arc<Outside>,
     processes: Vec<Process>,
     pub(super) run: RunId,
     added: usize,
+    answers: usize,
+    replies: Arc<Mutex<Replies>>,
     under_way: Vec<JoinHandle<()>>,
     /// Reads without ever dying.
     pub(super) reader: Engine,
@@ -182,6 +232,7 @@ impl World {
         let disk = MemoryStore::new();
         let outside = Arc::new(Outside {
             left: Mutex::default(),
+            given_up: Mutex::default(),
             ends: Semaphore::new(0),
             losses: Mutex::new(0),
         });
@@ -201,6 +252,8 @@ impl World {
             processes,
             run,
             added: 0,
+            answers: 0,
+            replies: Arc::default(),
             under_way: Vec::new(),
             reader,
         };
@@ -212,6 +265,16 @@ impl World {
     /// The calls that left so far.
     pub(super) fn left(&self) -> Vec<Left> {
         self.outside.left.lock().unwrap().clone()
+    }
+
+    /// The tasks whose calls, which may not be repeated, were given up by a process that lived.
+    pub(super) fn given_up(&self) -> Vec<Str> {
+        self.outside.given_up.lock().unwrap().clone()
+    }
+
+    /// What was replied so far.
+    pub(super) fn replies(&self) -> Replies {
+        self.replies.lock().unwrap().clone()
     }
 
     async fn turns(&mut self, count: u32) {
@@ -234,14 +297,7 @@ impl World {
         match number % 16 {
             0..=3 => self.answers(who, which, true).await,
             4 | 5 => self.answers(who, which, false).await,
-            6 | 7 => {
-                let (engine, run) = self.named(who);
-                self.begin(async move {
-                    if let Ok(handle) = engine.resume(&run).await {
-                        let _ = handle.ended().await;
-                    }
-                });
-            }
+            6 | 7 => self.resumes(who),
             8 | 9 => self.outside.ends.add_permits(1 + which % 3),
             10 => {
                 *self.outside.losses.lock().unwrap() += 1;
@@ -258,8 +314,10 @@ impl World {
             13 => self.grows(who),
             14 if which.is_multiple_of(16) => {
                 let (engine, run) = self.named(who);
+                let replies = Arc::clone(&self.replies);
                 self.begin(async move {
-                    let _ = engine.abort(&run, "somebody".into(), None).await;
+                    let reply = engine.abort(&run, "somebody".into(), None).await;
+                    replies.lock().unwrap().note(&reply);
                 });
             }
             14 if self.claims_are_lost => self.processes[who].store.lose_claims(),
@@ -271,11 +329,28 @@ impl World {
     /// answers something else from what it knew before.
     async fn dies_in_a_call(&mut self, who: usize, which: usize) {
         self.revive();
+        if which & 1 == 0 {
+            // If it comes to a question, it keeps a copy.
+            self.resumes(who);
+            self.turns(40).await;
+        }
         let other = (who + 1 + which % (PROCESSES - 1)) % PROCESSES;
         self.answers(other, which, true).await;
         self.turns(40).await;
         self.dies(other);
         self.answers(who, which + 1, true).await;
+    }
+
+    fn resumes(&mut self, who: usize) {
+        let (engine, run) = self.named(who);
+        let replies = Arc::clone(&self.replies);
+        self.begin(async move {
+            let reply = match engine.resume(&run).await {
+                Ok(handle) => handle.ended().await.map(drop),
+                Err(fault) => Err(fault),
+            };
+            replies.lock().unwrap().note(&reply);
+        });
     }
 
     fn named(&self, who: usize) -> (Engine, RunId) {
@@ -320,23 +395,19 @@ impl World {
             return;
         };
         let (engine, run) = self.named(who);
+        let replies = Arc::clone(&self.replies);
+        self.answers += 1;
+        let name = format!("person {}", self.answers);
         self.begin(async move {
-            let by = "somebody".into();
-            if !drives {
-                let _ = engine
-                    .answer(&Checkpoint { run, seq }, answer, by, None)
-                    .await;
-                return;
-            }
-            let said = Said {
-                pause: seq,
-                answer,
-                by,
-                why: None,
+            let by = name.as_str().into();
+            let reply = match drives {
+                true => drive_on(&engine, &run, (seq, answer), by).await,
+                false => {
+                    let asked = Checkpoint { run, seq };
+                    engine.answer(&asked, answer, by, None).await
+                }
             };
-            if let Ok(Some(handle)) = engine.go_on_with(&run, vec![said]).await {
-                let _ = handle.ended().await;
-            }
+            replies.lock().unwrap().note_answer(seq, name, &reply);
         });
     }
 
@@ -412,6 +483,25 @@ impl World {
             ended.await.expect("it waits for nobody").unwrap();
         }
         panic!("it does not end after {ROUNDS_MAX} rounds ({TURNS_MAX} turns each)");
+    }
+}
+
+/// Answers a question and drives the run until it ends or pauses.
+async fn drive_on(
+    engine: &Engine,
+    run: &RunId,
+    (pause, answer): (Seq, Answer),
+    by: Respondent,
+) -> Result<(), Fault> {
+    let said = Said {
+        pause,
+        answer,
+        by,
+        why: None,
+    };
+    match engine.go_on_with(run, vec![said]).await? {
+        Some(handle) => handle.ended().await.map(drop),
+        None => Ok(()),
     }
 }
 
