@@ -21,7 +21,6 @@ mod ends;
 mod examples;
 mod fuzz_seeds;
 mod golden;
-mod hostile_smoke;
 mod intents;
 mod kill_smoke;
 mod killed;
