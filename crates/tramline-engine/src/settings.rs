@@ -30,7 +30,7 @@ mod tools;
 
 pub use fault::SettingsFault;
 pub use record::Setter;
-pub(crate) use redact::Held;
+pub(crate) use redact::SecretStrength;
 pub use shown::{Shown, Source};
 pub use strength::{NotHidden, SECRET_BYTES_MIN, STRONG_BYTES_MIN, is_strong, not_hidden};
 pub(crate) use tools::Discreet;
@@ -392,7 +392,7 @@ impl Settings {
     }
 
     /// The name of a secret that a text holds, among those to be looked for.
-    pub(crate) fn held(&self, which: Held, text: impl FnOnce() -> String) -> Option<Str> {
+    pub(crate) fn held(&self, which: SecretStrength, text: impl FnOnce() -> String) -> Option<Str> {
         self.redactor()?.held(&text(), which)
     }
 

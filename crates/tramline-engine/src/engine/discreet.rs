@@ -3,7 +3,7 @@
 use super::{Engine, Said};
 use crate::audit::Note;
 use crate::fault::Fault;
-use crate::settings::Held;
+use crate::settings::SecretStrength;
 use serde::Serialize;
 use tramline_core::journal::Answer;
 use tramline_core::workflow::Workflow;
@@ -17,7 +17,7 @@ impl Engine {
         if workflow.cautious {
             return self.is_discreet_of_agent(workflow);
         }
-        match self.secret_in(Held::Sure, workflow) {
+        match self.secret_in(SecretStrength::Sure, workflow) {
             None => Ok(()),
             Some(key) => Err(Fault::Refused(format!(
                 "the document holds the value of the secret `{key}`, and documents are written \
@@ -28,7 +28,7 @@ impl Engine {
 
     /// The same for anything else that an agent brings.
     pub(super) fn is_discreet_of_agent(&self, what: &impl Serialize) -> Result<(), Fault> {
-        match self.secret_in(Held::Strong, what) {
+        match self.secret_in(SecretStrength::Strong, what) {
             None => Ok(()),
             Some(_) => Err(Fault::Refused(
                 "the document holds the value of a secret, and documents are written down; write \
@@ -38,7 +38,7 @@ impl Engine {
         }
     }
 
-    fn secret_in(&self, which: Held, what: &impl Serialize) -> Option<Str> {
+    fn secret_in(&self, which: SecretStrength, what: &impl Serialize) -> Option<Str> {
         let text = || serde_json::to_string(what).unwrap_or_default();
         self.settings()?.held(which, text)
     }

@@ -5,7 +5,7 @@ use crate::audit::Decision;
 use crate::fault::Fault;
 use crate::long_work::long_work;
 use crate::policy::Verdict;
-use crate::settings::{Held, Settings};
+use crate::settings::{SecretStrength, Settings};
 use tramline_core::ids::{Checkpoint, RunId, ToolName};
 use tramline_core::journal::{Answer, Pause, ProposedCall};
 use tramline_core::navigate::{self, Pass, Walk};
@@ -107,7 +107,8 @@ impl Engine {
                 "`{place}` names a secret: edited arguments cannot ask for one"
             )));
         }
-        let held = |settings: &Settings| settings.held(Held::Sure, || arguments.to_json());
+        let held =
+            |settings: &Settings| settings.held(SecretStrength::Sure, || arguments.to_json());
         match self.settings().and_then(held) {
             None => Ok(()),
             Some(key) => Err(Fault::Refused(format!(

@@ -48,7 +48,7 @@ struct Hidden {
 
 /// Which secrets a document is searched for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Held {
+pub(crate) enum SecretStrength {
     /// Those that stand in no document by chance.
     Sure,
     /// Those that cannot be guessed: to find others would tell a guesser that the guess is right.
@@ -115,7 +115,7 @@ impl Redactor {
     }
 
     /// The name of a secret that a text holds, among those to be looked for.
-    pub(super) fn held(&self, text: &str, which: Held) -> Option<Str> {
+    pub(super) fn held(&self, text: &str, which: SecretStrength) -> Option<Str> {
         let search = self.search.as_ref()?;
         if !search.any.is_match(text) {
             return None;
@@ -123,8 +123,8 @@ impl Redactor {
         let found = search.overlapping.find_overlapping_iter(text);
         let mut found = found.flat_map(|one| &self.owners[one.pattern().as_usize()]);
         let wanted = |secret: &Hidden| match which {
-            Held::Sure => secret.sure,
-            Held::Strong => secret.strong,
+            SecretStrength::Sure => secret.sure,
+            SecretStrength::Strong => secret.strong,
         };
         let secret = found.find(|secret| wanted(&self.secrets[**secret]))?;
         Some(self.secrets[*secret].name.clone())

@@ -1,6 +1,6 @@
 //! Redaction of any secrets in any texts: nothing of them is left, and nothing else is changed.
 
-use super::redact::{Held, Redactor};
+use super::redact::{Redactor, SecretStrength};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use proptest::prelude::*;
@@ -139,7 +139,7 @@ proptest! {
         prop_assert_eq!(redactor.text(&clean), clean.as_str());
         let dirty = text != clean;
         prop_assert_eq!(dirty, covered(&secrets, &text).contains(&true));
-        prop_assert_eq!(redactor.held(&text, Held::Strong).is_some() && !dirty, false);
+        prop_assert_eq!(redactor.held(&text, SecretStrength::Strong).is_some() && !dirty, false);
     }
 
     #[test]
@@ -212,7 +212,7 @@ fn overlapping_secrets_are_hidden_whole() {
     }
     assert_eq!(
         redactor
-            .held(&format!("zzzz{token}"), Held::Strong)
+            .held(&format!("zzzz{token}"), SecretStrength::Strong)
             .unwrap(),
         "TOKEN"
     );

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use subject::Subject;
-use witness::{Witness, Wrong};
+use witness::{ViolationKind, Witness};
 use world::World;
 
 mod aftermath;
@@ -31,7 +31,7 @@ mod witness;
 mod world;
 
 pub use report::Report;
-pub use witness::{Violation, Wrong as WrongKind};
+pub use witness::{Violation, ViolationKind as WrongKind};
 
 /// How many attacks are made at once.
 const ATTACKERS: u64 = 4;
@@ -204,11 +204,11 @@ impl Arena {
         for path in &changed {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let what = format!("{name} was changed");
-            self.witness.violated(Wrong::Intrusion, what);
+            self.witness.violated(ViolationKind::Intrusion, what);
         }
         if self.world.pwned().exists() {
             let what = "a command of a hostile document was started";
-            self.witness.violated(Wrong::Intrusion, what);
+            self.witness.violated(ViolationKind::Intrusion, what);
             let _ = std::fs::remove_file(self.world.pwned());
         }
         changed.len()

@@ -25,15 +25,15 @@ pub(super) enum Manner {
 
 /// What was heard so far.
 #[derive(Clone, Copy, Default)]
-struct Heard {
+struct SignalState {
     interrupts: u32,
     ends: bool,
 }
 
-static HEARD: OnceLock<watch::Sender<Heard>> = OnceLock::new();
+static HEARD: OnceLock<watch::Sender<SignalState>> = OnceLock::new();
 
-fn heard() -> &'static watch::Sender<Heard> {
-    HEARD.get_or_init(|| watch::Sender::new(Heard::default()))
+fn heard() -> &'static watch::Sender<SignalState> {
+    HEARD.get_or_init(|| watch::Sender::new(SignalState::default()))
 }
 
 /// Takes requests to end from now on.

@@ -2,7 +2,7 @@
 //! disk, in logs and as effects is held against what was allowed.
 
 use super::http::Request;
-use super::witness::Wrong;
+use super::witness::ViolationKind;
 use super::{Arena, Report, locked};
 use crate::processes;
 use anyhow::Result;
@@ -32,7 +32,7 @@ pub(super) fn check(arena: &Arena) -> Result<()> {
         .output()?;
     if !listed.status.success() {
         let what = format!("the data directory cannot be read any more: {listed:?}");
-        arena.witness.violated(Wrong::Death, what);
+        arena.witness.violated(ViolationKind::Death, what);
     }
     Ok(())
 }
@@ -84,15 +84,15 @@ fn logs(arena: &Arena) {
             let text = String::from_utf8_lossy(&bytes);
             if let Some(line) = text.lines().find(|line| line.contains("panicked at")) {
                 let what = format!("{name} panicked: {line}");
-                arena.witness.violated(Wrong::Death, what);
+                arena.witness.violated(ViolationKind::Death, what);
             }
             if bytes.contains(&0x1b) {
                 let what = format!("terminal escapes in what {name} printed");
-                arena.witness.violated(Wrong::Leak, what);
+                arena.witness.violated(ViolationKind::Leak, what);
             }
             if bytes.len() as u64 > LOG_BYTES_MAX {
                 let what = format!("{name} printed {} MB", bytes.len() / 1024 / 1024);
-                arena.witness.violated(Wrong::Disk, what);
+                arena.witness.violated(ViolationKind::Disk, what);
             }
             arena
                 .witness
@@ -116,7 +116,7 @@ fn disk(arena: &Arena) {
     }
     if bytes > DISK_BYTES_MAX {
         let what = format!("{} MB on the disk", bytes / 1024 / 1024);
-        arena.witness.violated(Wrong::Disk, what);
+        arena.witness.violated(ViolationKind::Disk, what);
     }
 }
 
@@ -159,16 +159,16 @@ fn effects(arena: &Arena) {
         for (key, arguments) in calls(&arena.world.path(log)) {
             if arguments.len() > 1 {
                 let what = format!("{key} happened {} times", arguments.len());
-                arena.witness.violated(Wrong::Repeated, what);
+                arena.witness.violated(ViolationKind::Repeated, what);
             }
             let run = key.split('/').next().unwrap_or_default();
             if log == "bank.log" && !approved.contains(run) {
                 let what = "a call that the operator wants to be asked about was made unasked";
-                arena.witness.violated(Wrong::Unapproved, what);
+                arena.witness.violated(ViolationKind::Unapproved, what);
             }
             if arguments.iter().any(|given| given["pinned"] == true) {
                 let what = "a call went past the pinned procedure";
-                arena.witness.violated(Wrong::Unapproved, what);
+                arena.witness.violated(ViolationKind::Unapproved, what);
             }
         }
     }

@@ -4,7 +4,7 @@
 use super::super::chance::Chance;
 use super::http::Request;
 use super::subject::Subject;
-use super::witness::Wrong;
+use super::witness::ViolationKind;
 use super::world::NORMAL;
 use super::{Arena, locked};
 use crate::processes;
@@ -43,7 +43,7 @@ const SETTLE_MAX: Duration = Duration::from_secs(20);
 const TERM_MAX: Duration = Duration::from_secs(5);
 
 /// How a server ends that could not bring everything to an end in the time that it gives itself, and
-/// then killed what was left. A busy machine may have that; it is counted.
+/// then killed what was left. It is counted apart, and is a violation like any other bad end.
 const CUT_SHORT: i32 = 130;
 
 /// The children of a server that was killed notice it within this.
@@ -66,7 +66,7 @@ impl Arena {
         let said: serde_json::Value = serde_json::from_str(text.as_str().unwrap_or_default())?;
         if said != json!({"value": NORMAL, "token": 1}) {
             let what = format!("{} answered a normal call with {said}", subject.name);
-            self.witness.violated(Wrong::Answer, what);
+            self.witness.violated(ViolationKind::Answer, what);
         }
         let mut watched = self.watched();
         watched.calls += 2;
@@ -91,7 +91,7 @@ impl Arena {
             drop(watched);
             if was_within && sample.rss_kb > PEAK_KB_MAX {
                 let what = format!("{} went beyond {} MB", subject.name, PEAK_KB_MAX / 1024);
-                self.witness.violated(Wrong::Memory, what);
+                self.witness.violated(ViolationKind::Memory, what);
             }
             if danger {
                 let what = format!(
@@ -99,7 +99,7 @@ impl Arena {
                     subject.name,
                     sample.rss_kb / 1024
                 );
-                self.witness.violated(Wrong::Memory, what);
+                self.witness.violated(ViolationKind::Memory, what);
                 self.restart(subject, Signal::SIGKILL);
             }
         }
@@ -112,7 +112,8 @@ impl Arena {
             self.ended(subject, signal, &ending);
         }
         if let Err(error) = subject.start() {
-            self.witness.violated(Wrong::Death, format!("{error:#}"));
+            self.witness
+                .violated(ViolationKind::Death, format!("{error:#}"));
         }
     }
 
@@ -126,13 +127,13 @@ impl Arena {
             drop(watched);
             if ending.took > TERM_MAX || ending.was_forced {
                 let what = format!("{} had not ended {TERM_MAX:?} after SIGTERM", subject.name);
-                self.witness.violated(Wrong::Shutdown, what);
-            } else if !matches!(ending.status.code(), Some(0 | CUT_SHORT)) {
+                self.witness.violated(ViolationKind::Shutdown, what);
+            } else if ending.status.code() != Some(0) {
                 let what = format!(
                     "{} ended with {} after SIGTERM",
                     subject.name, ending.status
                 );
-                self.witness.violated(Wrong::Death, what);
+                self.witness.violated(ViolationKind::Death, what);
             }
         } else {
             self.watched().kills += 1;
@@ -148,7 +149,7 @@ impl Arena {
             if left > 0 {
                 self.watched().left_behind += left;
                 let what = format!("{} left {}", subject.name, left_commands(mark));
-                self.witness.violated(Wrong::Orphan, what);
+                self.witness.violated(ViolationKind::Orphan, what);
             }
         }
         processes::kill_marked(mark);
@@ -180,9 +181,11 @@ pub(super) fn sample(arena: &Arena) {
         for subject in arena.subjects() {
             if let Some(how) = subject.has_ended() {
                 let what = how;
-                arena.witness.violated(Wrong::Death, what);
+                arena.witness.violated(ViolationKind::Death, what);
                 if let Err(error) = subject.start() {
-                    arena.witness.violated(Wrong::Death, format!("{error:#}"));
+                    arena
+                        .witness
+                        .violated(ViolationKind::Death, format!("{error:#}"));
                 }
             }
         }
@@ -207,7 +210,7 @@ pub(super) fn call_normally(arena: &Arena, subject: &Subject) {
                 "{} answered no normal call for {ANSWER_MAX:?}",
                 subject.name
             );
-            arena.witness.violated(Wrong::Hang, what);
+            arena.witness.violated(ViolationKind::Hang, what);
             arena.restart(subject, Signal::SIGKILL);
         }
         std::thread::sleep(CALL_EVERY);
@@ -251,7 +254,7 @@ pub(super) fn settle(arena: &Arena) {
 }
 
 /// What the server that was never killed uses more than at first.
-fn grown(arena: &Arena) -> Result<Vec<(Wrong, String)>> {
+fn grown(arena: &Arena) -> Result<Vec<(ViolationKind, String)>> {
     let meter = arena.watched().meters.get(arena.open.name).copied();
     let meter = meter.context("no samples")?;
     let (first, last) = (
@@ -265,14 +268,14 @@ fn grown(arena: &Arena) -> Result<Vec<(Wrong, String)>> {
             first.rss_kb / 1024,
             last.rss_kb / 1024
         );
-        grown.push((Wrong::Memory, what));
+        grown.push((ViolationKind::Memory, what));
     }
     if last.descriptors > first.descriptors + DESCRIPTORS_MAX {
         let what = format!(
             "open has {} descriptors after {}",
             last.descriptors, first.descriptors
         );
-        grown.push((Wrong::Descriptors, what));
+        grown.push((ViolationKind::Descriptors, what));
     }
     Ok(grown)
 }

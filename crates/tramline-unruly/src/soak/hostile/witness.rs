@@ -15,7 +15,7 @@ const VIOLATIONS_MAX: usize = 60;
 
 /// What kind of thing went wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Wrong {
+pub enum ViolationKind {
     /// Memory beyond its bound, or more at the end than at the beginning.
     Memory,
     /// More descriptors at the end than at the beginning.
@@ -46,7 +46,7 @@ pub enum Wrong {
 #[derive(Clone, Debug)]
 pub struct Violation {
     /// Its kind.
-    pub wrong: Wrong,
+    pub wrong: ViolationKind,
     /// What was seen.
     pub what: String,
     /// The attacks that were made when it was first seen.
@@ -118,7 +118,7 @@ impl Witness {
     }
 
     /// Something went wrong.
-    pub(super) fn violated(&self, wrong: Wrong, what: impl Into<String>) {
+    pub(super) fn violated(&self, wrong: ViolationKind, what: impl Into<String>) {
         let what = what.into();
         let mut seen = self.seen();
         let mut known = seen.violations.iter_mut();
@@ -161,7 +161,7 @@ impl Witness {
         told.sort();
         told.dedup();
         for name in told {
-            self.violated(Wrong::Leak, format!("{name} in {place}"));
+            self.violated(ViolationKind::Leak, format!("{name} in {place}"));
         }
     }
 

@@ -4,7 +4,7 @@
 use super::super::super::chance::Chance;
 use super::super::Arena;
 use super::super::http::{Reply, Request};
-use super::super::witness::Wrong;
+use super::super::witness::ViolationKind;
 use super::Attack;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -227,7 +227,7 @@ fn reads_key(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
         if reply.outcome() == "answered" {
             outcome = "answered";
             let what = format!("an agent may read {file}");
-            arena.witness.violated(Wrong::Leak, what);
+            arena.witness.violated(ViolationKind::Leak, what);
         }
     }
     Ok(outcome)
@@ -295,7 +295,7 @@ fn takes_over(arena: &Arena, chance: &mut Chance) -> Result<&'static str> {
         )?;
         if String::from_utf8_lossy(&ran.body).contains("graphs.yaml") {
             arena.witness.violated(
-                Wrong::Unapproved,
+                ViolationKind::Unapproved,
                 "a caller replaced another's saved workflow",
             );
         }
@@ -321,7 +321,7 @@ fn forges(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
         let reply = arena.call(&arena.named, Some(bob), tool, &arguments, ANSWER_MAX)?;
         if reply.outcome() == "answered" {
             let what = format!("{tool} served one caller's run to another");
-            arena.witness.violated(Wrong::Unapproved, what);
+            arena.witness.violated(ViolationKind::Unapproved, what);
         }
     }
     for end in ["", "/trace", "/export", "/graph"] {
@@ -329,7 +329,7 @@ fn forges(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
         let reply = arena.send(&arena.named, &request, ANSWER_MAX)?;
         if reply.status == 200 {
             let what = format!("GET /api/runs/RUN{end} served one caller's run to another");
-            arena.witness.violated(Wrong::Unapproved, what);
+            arena.witness.violated(ViolationKind::Unapproved, what);
         }
     }
     let request = Request::json("POST", &format!("/api/runs/{run}/abort"), &json!({}));

@@ -268,7 +268,7 @@ fn empty_token(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
             let what = "the empty token was let in over HTTP/2";
             arena
                 .witness
-                .violated(super::super::witness::Wrong::Intrusion, what);
+                .violated(super::super::witness::ViolationKind::Intrusion, what);
         }
         frames = rest.get(length..).unwrap_or_default();
     }

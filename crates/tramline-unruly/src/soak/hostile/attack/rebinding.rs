@@ -3,7 +3,7 @@
 use super::super::Arena;
 use super::super::http::Request;
 use super::super::subject::Subject;
-use super::super::witness::Wrong;
+use super::super::witness::ViolationKind;
 use super::Attack;
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -78,7 +78,7 @@ fn rebound(arena: &Arena, subject: &Subject, method: &str, path: &str) -> Result
                     "{method} {path} of {} served {} to a foreign host with authorization {shown:?}",
                     subject.name, reply.status
                 );
-                arena.witness.violated(Wrong::Intrusion, what);
+                arena.witness.violated(ViolationKind::Intrusion, what);
             }
         }
     }
@@ -100,7 +100,7 @@ fn foreign_origin(arena: &Arena) -> Result<&'static str> {
             let reply = arena.send(&arena.open, &request, ANSWER_MAX)?;
             if (200..300).contains(&reply.status) {
                 let what = format!("POST {path} as {kind} served a page of another origin");
-                arena.witness.violated(Wrong::Intrusion, what);
+                arena.witness.violated(ViolationKind::Intrusion, what);
             }
         }
     }
